@@ -1,0 +1,86 @@
+// Builds dist/: the bundled command and library entries, their declarations, and the licences of what is bundled.
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { rolldown } from "rolldown";
+
+const entries: Record<string, string> = { bin: "src/cli/bin.ts", main: "src/cli/main.ts" };
+for (const file of globSync("src/public/*.ts")) {
+  if (!file.endsWith(".test.ts")) entries[basename(file, ".ts")] = file;
+}
+
+const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+
+// Built beside dist/ and swapped in whole, so that a failed build leaves the last good one.
+const staging = ".runtime/dist";
+rmSync(staging, { recursive: true, force: true });
+mkdirSync(staging, { recursive: true });
+const bundle = await rolldown({
+  input: entries,
+  platform: "node",
+  // Lowered to Node 20 syntax so that an old Node reaches the check that tells its user what to install.
+  transform: { target: "node20", define: { __ROLLOUT_VERSION__: JSON.stringify(version) } },
+  onLog(level, log, handle) {
+    if (level === "warn") throw new Error(log.message);
+    handle(level, log);
+  },
+});
+const { output } = await bundle.write({
+  dir: staging,
+  format: "esm",
+  entryFileNames: "[name].js",
+  chunkFileNames: "chunks/[name]-[hash].js",
+  minify: { mangle: false, compress: true, codegen: { removeWhitespace: false } },
+});
+await bundle.close();
+for (const chunk of output) {
+  if (chunk.type === "chunk") writeFileSync(join(staging, chunk.fileName), withLooseBuiltins(chunk.code));
+}
+
+const declarations = spawnSync(
+  process.execPath,
+  ["node_modules/typescript/bin/tsc", "-p", "tsconfig.types.json", "--outDir", join(staging, "types")],
+  { stdio: "inherit" },
+);
+if (declarations.status !== 0) process.exit(1);
+
+writeFileSync(join(staging, "THIRD-PARTY-LICENSES.txt"), bundledLicences());
+chmodSync(join(staging, "bin.js"), 0o755);
+writeFileSync(join(staging, ".built"), "");
+rmSync("dist", { recursive: true, force: true });
+renameSync(staging, "dist");
+
+// Over one name that a built-in module lacks an old Node refuses the whole file, before the check in it can speak.
+function withLooseBuiltins(code: string): string {
+  let count = 0;
+  return code.replace(/^import \{ ([^}]+) \} from ("node:[^"]+");$/gm, (_line, names: string, source: string) => {
+    const builtin = `builtin_${++count}`;
+    return `import * as ${builtin} from ${source};\nconst { ${names.replaceAll(" as ", ": ")} } = ${builtin};`;
+  });
+}
+
+function bundledLicences(): string {
+  const modules = output.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+  const names = new Set(
+    modules.flatMap((id) => /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(id)?.[1] ?? []),
+  );
+  if (names.size === 0) throw new Error("no bundled package was found; the licences would be missing");
+  return [...names].sort().map(licenceOf).join("\n\n");
+}
+
+function licenceOf(name: string): string {
+  const folder = join("node_modules", name);
+  const licence = existsSync(folder) && readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
+  if (!licence) throw new Error(`${name} is bundled but has no licence file to carry along`);
+  return `${name}\n\n${readFileSync(join(folder, licence), "utf8").trim()}\n`;
+}

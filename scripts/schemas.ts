@@ -1,0 +1,20 @@
+// Writes schemas/ from the schemas in the source; with --check only says whether they are up to date.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { z } from "zod";
+import { jobFileSchema } from "../src/jobs/config/job-schema.ts";
+import { taskFileSchema } from "../src/jobs/tasks/task-schema.ts";
+
+const schemas = { "job.schema.json": jobFileSchema, "task.schema.json": taskFileSchema };
+
+let isStale = false;
+mkdirSync("schemas", { recursive: true });
+for (const [name, schema] of Object.entries(schemas)) {
+  const text = `${JSON.stringify(z.toJSONSchema(schema, { io: "input", target: "draft-7", unrepresentable: "any" }), null, 2)}\n`;
+  const path = `schemas/${name}`;
+  if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
+  if (process.argv.includes("--check")) {
+    console.error(`${path} is not what the source says; run: npm run schemas`);
+    isStale = true;
+  } else writeFileSync(path, text);
+}
+if (isStale) process.exit(1);

@@ -1,0 +1,3 @@
+// The long proofs: seeded, minutes to hours, run by hand; their figures are for the record.
+process.argv.push("--long");
+await import("./test.ts");

@@ -1,0 +1,54 @@
+// Everything in short form: the static checks, then every test but the long ones. Ends with one line that counts them.
+import { spawnSync } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import { tool } from "./run-steps.ts";
+
+const node = process.execPath;
+const projects = process.argv.includes("--long") ? ["long"] : ["unit", "house"];
+const report = ".runtime/test-report.json";
+
+function run(...args: string[]): boolean {
+  return spawnSync(node, args, { stdio: ["ignore", "inherit", "inherit"] }).status === 0;
+}
+
+const isClean = run("scripts/check.ts", "--static");
+rmSync(report, { force: true });
+const isGreen =
+  isClean &&
+  run(
+    tool("vitest"),
+    "run",
+    ...projects.flatMap((name) => ["--project", name]),
+    "--reporter=dot",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+  );
+
+const counts = { passed: 0, failed: isClean ? 0 : 1, skipped: 0 };
+if (isClean) countTests();
+console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+process.exit(isGreen && counts.failed === 0 && counts.passed > 0 ? 0 : 1);
+
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
+}
+
+function countTests(): void {
+  const { testResults } = JSON.parse(readFileSync(report, "utf8")) as Report;
+  for (const file of testResults) {
+    // A file that fails to load has no tests and is a failure all the same.
+    if (file.status === "failed" && file.assertionResults.length === 0) counts.failed++;
+    for (const { status, fullName } of file.assertionResults) {
+      if (status === "passed") counts.passed++;
+      else if (status === "failed") counts.failed++;
+      else {
+        counts.skipped++;
+        console.log(`not run: ${fullName}`);
+      }
+    }
+  }
+}

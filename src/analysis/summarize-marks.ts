@@ -1,0 +1,101 @@
+import { max, mean, min } from "./aggregates.ts";
+import type { Interval } from "./interval.ts";
+import { meanInterval } from "./mean-interval.ts";
+import { passAtK } from "./pass-at-k.ts";
+import { passHatK } from "./pass-hat-k.ts";
+import { wilsonInterval } from "./wilson-interval.ts";
+
+/** All marks that the attempts at one item got. Items of one cluster depend on one another: one task, many agents. */
+export interface ItemMarks {
+  readonly item: string;
+  readonly values: readonly number[];
+  /** The item itself when absent. */
+  readonly cluster?: string | undefined;
+}
+
+export interface ValueAtK {
+  readonly k: number;
+  readonly value: number;
+}
+
+export interface MarksSummary {
+  readonly items: number;
+  readonly values: number;
+  readonly passed: number;
+  /** Over all values; null when there are none. */
+  readonly passRate: number | null;
+  readonly passRateInterval: Interval | null;
+  readonly meanMark: number | null;
+  readonly meanMarkInterval: Interval | null;
+  /** Empty unless every item has at least two values. */
+  readonly passAtK: readonly ValueAtK[];
+  readonly passHatK: readonly ValueAtK[];
+}
+
+/** Rates, means and intervals of marks, with the item and never the attempt as the unit of analysis. */
+export function summarizeMarks(items: Iterable<ItemMarks>, passAt: number): MarksSummary {
+  const marks: number[] = [];
+  const passes: number[] = [];
+  const clusters: number[] = [];
+  const clusterNumbers = new Map<string, number>();
+  const counts: { n: number; c: number }[] = [];
+  for (const { item, values, cluster = item } of items) {
+    if (values.length === 0) continue;
+    const number = clusterNumbers.get(cluster) ?? clusterNumbers.size;
+    clusterNumbers.set(cluster, number);
+    let c = 0;
+    for (const value of values) {
+      const pass = value >= passAt;
+      if (pass) c++;
+      marks.push(value);
+      passes.push(pass ? 1 : 0);
+      clusters.push(number);
+    }
+    counts.push({ n: values.length, c });
+  }
+  const ks = listKs(min(counts.map(({ n }) => n)) ?? 0);
+  return {
+    items: counts.length,
+    values: marks.length,
+    passed: counts.reduce((total, { c }) => total + c, 0),
+    passRate: mean(passes),
+    passRateInterval: intervalOf(passes, clusters),
+    meanMark: mean(marks),
+    meanMarkInterval: intervalOf(marks, clusters),
+    passAtK: ks.map((k) => ({ k, value: mean(counts.map(({ n, c }) => passAtK(n, c, k) ?? 0)) ?? 0 })),
+    passHatK: ks.map((k) => ({ k, value: mean(counts.map(({ n, c }) => passHatK(n, c, k) ?? 0)) ?? 0 })),
+  };
+}
+
+/** 1, 2, 4, 8 … below the number of attempts, and that number itself; nothing for a single attempt. */
+function listKs(attempts: number): number[] {
+  if (attempts < 2) return [];
+  const ks: number[] = [];
+  for (let k = 1; k < attempts; k *= 2) ks.push(k);
+  return [...ks, attempts];
+}
+
+function intervalOf(values: readonly number[], clusters: readonly number[]): Interval | null {
+  const centre = mean(values);
+  if (centre === null) return null;
+  const inUnit = (min(values) ?? 0) >= 0 && (max(values) ?? 0) <= 1;
+  const means = clusterMeans(values, clusters);
+  const spread = (max(means) ?? 0) - (min(means) ?? 0);
+  // Without spread a t interval has no width, which would claim certainty; Wilson's does not.
+  if (inUnit && (spread < 1e-12 || means.every((value) => value === 0 || value === 1))) {
+    return wilsonInterval(centre * means.length, means.length);
+  }
+  const interval = spread < 1e-12 ? null : meanInterval(values, clusters);
+  if (!interval || !inUnit) return interval;
+  return { ...interval, low: Math.max(0, interval.low), high: Math.min(1, interval.high) };
+}
+
+function clusterMeans(values: readonly number[], clusters: readonly number[]): number[] {
+  const sums: number[] = [];
+  const sizes: number[] = [];
+  clusters.forEach((cluster, index) => {
+    sums[cluster] = (sums[cluster] ?? 0) + (values[index] ?? 0);
+    sizes[cluster] = (sizes[cluster] ?? 0) + 1;
+  });
+  return sums.map((sum, cluster) => sum / (sizes[cluster] ?? 1));
+}

@@ -1,0 +1,148 @@
+/** Takes secret values out of whatever we are about to write. */
+export interface Redactor {
+  text(value: string): string;
+  /** A redactor for one byte stream; it holds back what might be the start of a secret until `end`. */
+  stream(): StreamRedactor;
+}
+
+export interface StreamRedactor {
+  push(chunk: Uint8Array): Uint8Array;
+  end(): Uint8Array;
+}
+
+export interface Secret {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Values shorter than this would also take innocent text away; they are left alone and named to the user. */
+export const shortestSecret = 8;
+
+/** A redactor that has nothing to hide. */
+export const noSecrets: Redactor = {
+  text: (value) => value,
+  stream: () => ({ push: (chunk) => chunk, end: () => new Uint8Array() }),
+};
+
+/** A redactor for the given secrets in plain, base64, URL-encoded and JSON-escaped form. */
+export function createRedactor(secrets: readonly Secret[]): Redactor {
+  const forms = collectForms(secrets);
+  if (forms.length === 0) return noSecrets;
+  const scanner = createScanner(forms);
+  return {
+    text(value) {
+      const bytes = toByteString(Buffer.from(value, "utf8"));
+      const { done } = scanner.scan(bytes, true);
+      return done === bytes ? value : Buffer.from(done, "latin1").toString("utf8");
+    },
+    stream() {
+      let held = "";
+      const advance = (chunk: Uint8Array, isLast: boolean): Uint8Array => {
+        const { done, rest } = scanner.scan(held + toByteString(chunk), isLast);
+        held = rest;
+        return Buffer.from(done, "latin1");
+      };
+      return { push: (chunk) => advance(chunk, false), end: () => advance(new Uint8Array(), true) };
+    },
+  };
+}
+
+/** A value as JSON without secrets; only strings and keys are looked at, so that the text stays JSON whatever the secrets are. */
+export function redactJson(value: unknown, redactor: Redactor, indent?: number): string {
+  const redact = (_key: string, part: unknown): unknown => {
+    if (typeof part === "string") return redactor.text(part);
+    if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).map(([key, inner]) => [redactor.text(key), inner]));
+  };
+  return JSON.stringify(value, redact, indent);
+}
+
+interface Form {
+  readonly name: string;
+  /** Bytes as latin1, so that every chunk of a stream maps one to one. */
+  readonly text: string;
+}
+
+interface Scanner {
+  /** Takes the secrets out of `text` up to where one might still begin; `rest` waits for what comes next. */
+  scan(text: string, isLast: boolean): { readonly done: string; readonly rest: string };
+}
+
+// Forms come longest first, so that of two that begin at one place the longer is taken whole.
+function createScanner(forms: readonly Form[]): Scanner {
+  const pattern = new RegExp(forms.map((form) => RegExp.escape(form.text)).join("|"), "g");
+  const marks = new Map(forms.map((form) => [form.text, `[redacted:${form.name}]`]));
+  return {
+    scan(text, isLast) {
+      let done = "";
+      let at = 0;
+      let hold = isLast ? text.length : findOpenStart(text, at, forms);
+      pattern.lastIndex = 0;
+      for (let match = pattern.exec(text); match !== null && match.index < hold; match = pattern.exec(text)) {
+        done += text.slice(at, match.index) + (marks.get(match[0]) ?? "");
+        at = pattern.lastIndex;
+        if (at > hold) hold = findOpenStart(text, at, forms);
+      }
+      return { done: done + text.slice(at, hold), rest: text.slice(hold) };
+    },
+  };
+}
+
+/** The first place from which the whole rest of the text could be the beginning of a form. */
+function findOpenStart(text: string, from: number, forms: readonly Form[]): number {
+  let first = text.length;
+  for (const form of forms) {
+    const start = form.text.charAt(0);
+    const earliest = Math.max(from, text.length - form.text.length + 1);
+    for (let at = text.indexOf(start, earliest); at !== -1 && at < first; at = text.indexOf(start, at + 1)) {
+      if (form.text.startsWith(text.slice(at))) first = at;
+    }
+  }
+  return first;
+}
+
+function collectForms(secrets: readonly Secret[]): Form[] {
+  const forms = new Map<string, string>();
+  for (const { name, value } of secrets) {
+    if (value.length < shortestSecret) continue;
+    for (const form of [...plainForms(value.toWellFormed()), ...base64Forms(value)]) {
+      if (form.length >= shortestSecret && !forms.has(form)) forms.set(form, name);
+    }
+  }
+  return [...forms].map(([text, name]) => ({ name, text })).sort((a, b) => b.text.length - a.text.length);
+}
+
+function plainForms(value: string): string[] {
+  const json = JSON.stringify(value).slice(1, -1);
+  // Some JSON writers keep to ASCII.
+  const asciiJson = json.replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const formEncoded = new URLSearchParams({ v: value }).toString().slice(2);
+  return [
+    toByteString(Buffer.from(value)),
+    toByteString(Buffer.from(json)),
+    asciiJson,
+    encodeURIComponent(value),
+    formEncoded,
+  ];
+}
+
+// A value inside a longer base64 text starts at one of three alignments; the characters it shares with its neighbours are cut off.
+function base64Forms(value: string): string[] {
+  const bytes = Buffer.from(value, "utf8");
+  return [0, 1, 2].flatMap((shift) => {
+    const encoded = Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString("base64")
+      .replace(/=+$/, "");
+    const start = shift === 0 ? 0 : shift + 1;
+    const end = (shift + bytes.length) % 3 === 0 ? encoded.length : encoded.length - 1;
+    const stable = encoded.slice(start, end);
+    return [stable, stable.replaceAll("+", "-").replaceAll("/", "_")];
+  });
+}
+
+function toByteString(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}

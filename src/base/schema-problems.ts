@@ -1,0 +1,100 @@
+import { inspect } from "node:util";
+import type { z } from "zod";
+import { comparePlaces, formatPath, type Problem } from "./problem.ts";
+import { knownKeysAt } from "./schema-shape.ts";
+import { describeUnknown, suggest } from "./suggest.ts";
+
+type Path = readonly (string | number)[];
+
+/** Says where a key stands in what a person wrote. */
+export type PlaceOf = (path: Path, of: "key" | "value") => Pick<Problem, "file" | "line" | "column">;
+
+/** Everything Zod found, in the words of a person who looks at the file; parse with `reportInput`. */
+export function schemaProblems(error: z.ZodError, schema: z.ZodType, placeOf: PlaceOf): Problem[] {
+  const problems = error.issues.flatMap((issue) => issueProblems(issue, schema, placeOf));
+  // Zod also measures the length of what is no text at all; the first word about a key is the one that counts.
+  const seen = new Set<string | undefined>();
+  return problems.filter(({ path }) => !seen.has(path) && seen.add(path)).sort(comparePlaces);
+}
+
+function issueProblems(issue: z.core.$ZodIssue, schema: z.ZodType, placeOf: PlaceOf): Problem[] {
+  const path = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
+  const toProblem = (at: Path, of: "key" | "value", message: string): Problem => {
+    return { ...placeOf(at, of), path: formatPath(at), message, severity: "error" };
+  };
+  if (issue.code === "unrecognized_keys") {
+    const known = knownKeysAt(schema, path);
+    return issue.keys.map((key) => toProblem([...path, key], "key", describeUnknown("key", key, known)));
+  }
+  return [toProblem(path, issue.code === "invalid_key" ? "key" : "value", describeIssue(issue))];
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.input === undefined
+        ? `is required (${withArticle(issue.expected)})`
+        : `expected ${withArticle(issue.expected)}, got ${describeInput(issue.input)}`;
+    case "invalid_value":
+      return describeChoice(issue.values.map(String), issue.input);
+    case "too_small":
+    case "too_big":
+      return isPlainMessage(issue.message) ? issue.message : describeBound(issue);
+    case "invalid_key":
+      return issue.issues[0]?.message ?? "is not a name this table can have";
+    case "invalid_union":
+      return isPlainMessage(issue.message) ? issue.message : describeUnion(issue);
+    default:
+      return issue.message;
+  }
+}
+
+function describeChoice(values: readonly string[], input: unknown): string {
+  if (input === undefined) return `is required (one of ${values.join(", ")})`;
+  const near = typeof input === "string" ? suggest(input, values) : undefined;
+  const choice = `expected one of ${values.join(", ")}, got ${describeInput(input)}`;
+  return near === undefined ? choice : `${choice}; did you mean "${near}"?`;
+}
+
+function describeUnion(issue: z.core.$ZodIssueInvalidUnion): string {
+  const types = issue.errors.flatMap((branch) =>
+    branch.flatMap((inner) => (inner.code === "invalid_type" ? [withArticle(inner.expected)] : [])),
+  );
+  const expected = types.length === 0 ? "another kind of value" : types.join(" or ");
+  return issue.input === undefined
+    ? `is required (${expected})`
+    : `expected ${expected}, got ${describeInput(issue.input)}`;
+}
+
+function describeBound(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
+  const isSmall = issue.code === "too_small";
+  const bound = isSmall ? issue.minimum : issue.maximum;
+  if (issue.origin === "string" && isSmall) return "must not be empty";
+  if (issue.origin === "array" && isSmall) return `needs at least ${bound}`;
+  const relation = isSmall ? (issue.inclusive ? "at least" : "more than") : issue.inclusive ? "at most" : "less than";
+  return `must be ${relation} ${bound}, got ${describeInput(issue.input)}`;
+}
+
+function isPlainMessage(message: string): boolean {
+  return !/^(Too small|Too big|Invalid input)/.test(message);
+}
+
+function describeInput(input: unknown): string {
+  if (input === null) return "nothing";
+  if (Array.isArray(input)) return "a list";
+  if (typeof input === "object") return "a table";
+  if (typeof input === "function") return "a function";
+  if (typeof input === "string") return JSON.stringify(input.length > 40 ? `${input.slice(0, 40)}…` : input);
+  return inspect(input);
+}
+
+function withArticle(type: string): string {
+  const words: Record<string, string> = {
+    array: "a list",
+    object: "a table",
+    record: "a table",
+    int: "a whole number",
+    boolean: "true or false",
+  };
+  return words[type] ?? (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
+}

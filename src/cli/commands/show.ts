@@ -1,0 +1,131 @@
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { plainText } from "../../base/terminal-text.ts";
+import { jobShape } from "../../jobs/describe-run.ts";
+import { readJob, readTrial, type JobRecord } from "../../jobs/output/read-job.ts";
+import { toUnit, type TrialResultFile } from "../../jobs/output/trial-result-schema.ts";
+import { costText, durationText, markText } from "../../report/number-text.ts";
+import { RunTally } from "../../report/run-tally.ts";
+import type { PlannedGroup, RunHead, RunTail } from "../../store/run.ts";
+import type { CliContext } from "../cli-context.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { printSummary } from "../run-reporter.ts";
+
+/** `rollout show`: a job's summary, or all there is to know about one trial. */
+export async function showCommand(
+  directory: string,
+  options: { readonly json?: boolean },
+  { host, terminal }: CliContext,
+): Promise<number> {
+  const dir = resolve(host.cwd, directory);
+  const trial = await readTrial(dir);
+  if (trial) {
+    terminal.out(options.json ? `${JSON.stringify(trial, null, 2)}\n` : await describeTrial(dir, trial));
+    return exitCodes.done;
+  }
+  const job = await readJob(dir);
+  if (options.json) {
+    terminal.out(
+      `${JSON.stringify({ schema_version: 1, job_dir: dir, has_ended: job.hasEnded, result: job.result, trials: job.trials }, null, 2)}\n`,
+    );
+    return exitCodes.done;
+  }
+  if (!job.hasEnded)
+    terminal.out(
+      `This job has not ended: process ${job.started.pid} on ${job.started.hostname} is still running it, or died. ${job.trials.length} of ${job.plan.length} trials are finished.\n\n`,
+    );
+  const tally = new RunTally(jobShape);
+  for (const result of job.trials) tally.add(toUnit(result));
+  for (const warning of job.result.warnings) tally.addWarning(warning);
+  printSummary(terminal, headOf(job), tally, tailOf(job, directory));
+  return exitCodes.done;
+}
+
+function headOf({ started, plan, dir }: JobRecord): RunHead {
+  const totals = new Map<string, PlannedGroup>();
+  for (const { agentName, datasetName } of plan) {
+    const key = `${agentName}\0${datasetName}`;
+    totals.set(key, { labels: { agent: agentName, dataset: datasetName }, total: (totals.get(key)?.total ?? 0) + 1 });
+  }
+  return {
+    id: started.run_id,
+    kind: "job",
+    name: started.job_name,
+    total: plan.length,
+    groups: [...totals.values()],
+    concurrency: started.n_concurrent_trials,
+    shape: jobShape,
+    metrics: started.metrics,
+    location: dir,
+  };
+}
+
+function tailOf({ result, hasEnded, trials, plan }: JobRecord, directory: string): RunTail {
+  const worst =
+    trials.find((trial) => trial.error) ?? trials.find((trial) => trial.reward !== null && trial.reward < 1);
+  const key = worst && toUnit(worst).key;
+  return {
+    status: result.cancelled ? "cancelled" : result.stopped_by_budget ? "budget_exhausted" : "completed",
+    skipped: hasEnded ? result.skipped_trials : plan.length - trials.length,
+    durationSec: result.total_duration_sec,
+    next: key === undefined ? [] : [`rollout show ${join(directory, key)}`],
+  };
+}
+
+async function describeTrial(dir: string, trial: TrialResultFile): Promise<string> {
+  const { durations: time, error } = trial;
+  const phases = [
+    ["environment", time.environment_setup_sec],
+    ["setup", time.agent_setup_sec],
+    ["agent", time.agent_execution_sec],
+    ["verifier", time.verifier_sec],
+  ] as const;
+  const facts: [string, string][] = [
+    ["agent", trial.agent_name],
+    [
+      "task",
+      `${trial.dataset_name}/${trial.task_name} #${trial.attempt}${trial.task.source ? `, from ${trial.task.source}` : ""}`,
+    ],
+    ["reward", trial.reward === null ? "none" : markText(trial.reward)],
+    [
+      "time",
+      `${durationText(time.total_sec)}: ${phases.map(([name, sec]) => `${name} ${sec === null ? "not reached" : durationText(sec)}`).join(", ")}`,
+    ],
+    ["cost", trial.cost === null ? "unknown" : costText(trial.cost)],
+    ["commit", trial.task_git_commit_id ?? "not in a Git repository"],
+    ["metadata", Object.keys(trial.task.metadata).length > 0 ? JSON.stringify(trial.task.metadata) : "none"],
+  ];
+  if (trial.tries > 1) facts.push(["tries", `${trial.tries}; the earlier ones are in ${join(dir, "retries")}`]);
+  if (trial.leftovers.length > 0)
+    facts.push(["left running", trial.leftovers.map((process) => process.command).join("; ")]);
+  for (const kept of trial.teardown?.kept ?? [])
+    facts.push(["kept", `${kept.id}${kept.enter ? `; enter it with: ${kept.enter}` : ""}`]);
+  const lines = facts.map(([name, value]) => `${name.padEnd(13)}${value}`);
+  if (error)
+    lines.push(
+      "",
+      `${error.type}${error.cause ? ` (${error.cause})` : ""}`,
+      ...error.message.split("\n").map((line) => `  ${line}`),
+    );
+  for (const warning of trial.warnings) lines.push(`warning: ${warning}`);
+  for (const name of [
+    "setup/stderr.txt",
+    "command/stdout.txt",
+    "command/stderr.txt",
+    "logs/verifier/stdout.txt",
+    "logs/verifier/stderr.txt",
+  ])
+    lines.push(...(await describeEnd(dir, name)));
+  return `${lines.map(plainText).join("\n")}\n`;
+}
+
+async function describeEnd(dir: string, name: string): Promise<string[]> {
+  const text = await readFile(join(dir, name), "utf8").catch(() => "");
+  const lines = text.trimEnd().split("\n");
+  if (text.trim() === "") return [];
+  return [
+    "",
+    `${name}${lines.length > 8 ? ` (last 8 of ${lines.length} lines)` : ""}`,
+    ...lines.slice(-8).map((line) => `  ${line}`),
+  ];
+}

@@ -1,0 +1,193 @@
+import { existsSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import { silentLog } from "../../base/log.ts";
+import type { Problem } from "../../base/problem.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { plainText } from "../../base/terminal-text.ts";
+import { loadProviderModule } from "../../environments/registry.ts";
+import { loadJob } from "../../jobs/config/load-job.ts";
+import { describeMissing, missingVerifierVariables } from "../../jobs/plan-trials.ts";
+import { loadDatasets } from "../../jobs/tasks/load-datasets.ts";
+import { readRegistry } from "../../jobs/tasks/read-registry.ts";
+import type { Dataset } from "../../jobs/tasks/task.ts";
+import type { CliContext } from "../cli-context.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { listenToInterrupts } from "../interrupts.ts";
+import { problemLine } from "../print-error.ts";
+import { prepareInterruptibly } from "../prepare-interruptibly.ts";
+import { isTaskDirectory } from "../read-job-arguments.ts";
+
+interface Verdict {
+  /** What was looked at: `job.yaml: 2 agents, 12 tasks`. */
+  readonly subject: string;
+  readonly problems: readonly Problem[];
+}
+
+const everyTask = { include: [], exclude: [], tags: [], categories: [], limit: null, sample: null, seed: 0 };
+
+/** `rollout validate`: lists every problem of what it is given, and starts nothing. */
+export async function validateCommand(
+  paths: readonly string[],
+  options: { readonly json?: boolean },
+  context: CliContext,
+): Promise<number> {
+  const { terminal } = context;
+  using interrupts = listenToInterrupts(
+    context.process,
+    () => {},
+    () => {},
+  );
+  const verdicts: Verdict[] = [];
+  for (const path of paths) verdicts.push(await validatePath(path, context, interrupts.signal));
+  const problems = verdicts.flatMap((verdict) => verdict.problems);
+  const errors = problems.filter((problem) => problem.severity === "error").length;
+  if (options.json) terminal.out(`${JSON.stringify({ schema_version: 1, valid: errors === 0, problems }, null, 2)}\n`);
+  else {
+    for (const problem of problems) terminal.out(`${problemLine(problem, context.host.cwd)}\n`);
+    const warnings = problems.length - errors;
+    for (const { subject } of verdicts) terminal.out(`${plainText(subject)}\n`);
+    terminal.out(
+      `${errors} ${errors === 1 ? "problem" : "problems"}, ${warnings} ${warnings === 1 ? "warning" : "warnings"}\n`,
+    );
+  }
+  return errors > 0 ? exitCodes.usage : exitCodes.done;
+}
+
+async function validatePath(path: string, context: CliContext, signal: AbortSignal): Promise<Verdict> {
+  const full = resolve(context.host.cwd, path);
+  try {
+    if (!existsSync(full)) throw new RolloutError("not_found", "does not exist");
+    if (isTaskDirectory(full))
+      return await validateDataset(
+        { kind: "tasks", paths: [full], name: basename(dirname(full)), nConcurrent: null },
+        `${path}: 1 task`,
+        context,
+        signal,
+      );
+    if (statSync(full).isDirectory() && !existsSync(resolve(full, "registry.json"))) {
+      return await validateDataset(
+        { kind: "path", path: full, name: basename(full), nConcurrent: null },
+        `${path}: a dataset`,
+        context,
+        signal,
+      );
+    }
+    if (await isRegistry(full)) return await validateRegistry(full, path, context, signal);
+    return await validateJob(path, context, signal);
+  } catch (error) {
+    if (!(error instanceof RolloutError)) throw error;
+    const whole: Problem = {
+      file: path,
+      message: error.hint ? `${error.message} (${error.hint})` : error.message,
+      severity: "error",
+    };
+    return { subject: path, problems: error.problems.length > 0 ? error.problems : [whole] };
+  }
+}
+
+async function validateJob(path: string, context: CliContext, signal: AbortSignal): Promise<Verdict> {
+  const { host, clock, terminal } = context;
+  const job = await loadJob(path, [], host);
+  await using prepared = await prepareInterruptibly(job, {
+    host,
+    clock,
+    signal,
+    log: silentLog,
+    runId: "validate",
+    selection: everyTask,
+    loadProvider: loadProviderModule,
+    onProgress: (line) => terminal.err(`${line}\n`),
+  });
+  const refused = new Map(
+    prepared.trials.flatMap((trial) =>
+      trial.refusal ? [[`${trial.datasetName}/${trial.task.name}: ${trial.refusal.message}`, trial] as const] : [],
+    ),
+  );
+  const problems = [
+    ...datasetProblems(prepared.datasets),
+    ...[...refused].map(([message, trial]): Problem => ({
+      file: trial.task.directory ?? path,
+      message,
+      severity: message.includes("[verifier.env]") ? "warning" : "error",
+    })),
+    ...prepared.warnings
+      .filter((warning) => !warning.startsWith("task.toml "))
+      .map((message): Problem => ({ file: path, message, severity: "warning" })),
+  ];
+  return { subject: `${path}: ${job.agents.length} agents, ${prepared.trials.length} trials`, problems };
+}
+
+async function validateDataset(
+  ref: Parameters<typeof loadDatasets>[0][number],
+  subject: string,
+  context: CliContext,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const { host, clock, terminal } = context;
+  const datasets = await loadDatasets([ref], {
+    host,
+    clock,
+    signal,
+    log: silentLog,
+    onProgress: (line) => terminal.err(`${line}\n`),
+  });
+  const missing = datasets
+    .flatMap((dataset) => dataset.tasks)
+    .flatMap((task): Problem[] => {
+      const message = task.status === "ready" ? describeMissing(missingVerifierVariables(task, {}, host.env)) : null;
+      return message === null
+        ? []
+        : [{ file: `${task.directory ?? ""}/task.toml`, path: "verifier.env", message, severity: "warning" }];
+    });
+  const count = datasets.reduce((sum, dataset) => sum + dataset.tasks.length, 0);
+  return {
+    subject: count === 1 ? subject : `${subject} of ${count} tasks`,
+    problems: [...datasetProblems(datasets), ...missing],
+  };
+}
+
+async function validateRegistry(
+  full: string,
+  path: string,
+  context: CliContext,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const entries = await readRegistry({ path: full }, { signal, clock: context.clock });
+  const problems: Problem[] = [];
+  for (const { name, version } of entries) {
+    const verdict = await validateDataset(
+      { kind: "registry", registry: { path: full }, name, version, nConcurrent: null },
+      name,
+      context,
+      signal,
+    );
+    problems.push(...verdict.problems);
+  }
+  return { subject: `${path}: a registry of ${entries.length} datasets`, problems };
+}
+
+function datasetProblems(datasets: readonly Dataset[]): Problem[] {
+  return datasets.flatMap((dataset) =>
+    dataset.tasks.flatMap((task) => (task.status === "broken" ? task.problems : task.warnings)),
+  );
+}
+
+// A registry is a JSON list, or an object with `datasets` and without `agents`; a job in JSON has agents.
+async function isRegistry(full: string): Promise<boolean> {
+  if (statSync(full).isDirectory()) return true;
+  if (!full.endsWith(".json")) return false;
+  try {
+    const value = JSON.parse(await readFile(full, "utf8")) as unknown;
+    return (
+      Array.isArray(value) ||
+      (typeof value === "object" &&
+        value !== null &&
+        "datasets" in value &&
+        !("agents" in value) &&
+        !("environment" in value))
+    );
+  } catch {
+    return basename(full) === "registry.json";
+  }
+}

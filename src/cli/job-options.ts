@@ -1,0 +1,49 @@
+import type { Command } from "commander";
+import { RolloutError } from "../base/rollout-error.ts";
+
+/** What a person may change about a job on the command line. */
+export interface JobOptions {
+  readonly agent?: readonly string[];
+  readonly task?: readonly string[];
+  readonly exclude?: readonly string[];
+  readonly taskTag?: readonly string[];
+  readonly category?: readonly string[];
+  readonly limit?: number;
+  readonly sample?: number;
+  readonly seed: string;
+  readonly attempts?: number;
+  readonly concurrency?: number;
+  readonly name?: string;
+  readonly environment?: string;
+  readonly set?: readonly string[];
+}
+
+/** Adds those options to a command. */
+export function addJobOptions(command: Command): Command {
+  const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
+  return command
+    .option("--agent <name>", "only this agent of the job, or oracle / nop (repeatable)", collect)
+    .option("--task <glob>", "only tasks whose name, or dataset/name, matches (repeatable)", collect)
+    .option("--exclude <glob>", "leave these tasks out (repeatable)", collect)
+    .option("--task-tag <tag>", "only tasks with this tag in their metadata (repeatable)", collect)
+    .option("--category <name>", "only tasks of this category in their metadata (repeatable)", collect)
+    .option("--limit <n>", "the first n tasks", wholeNumber)
+    .option("--sample <n>", "n tasks at random, the same for the same --seed", wholeNumber)
+    .option("--seed <seed>", "what --sample draws with", "0")
+    .option("--attempts <n>", "attempts per agent and task", wholeNumber)
+    .option("--concurrency <n>", "trials at once", wholeNumber)
+    .option("--name <name>", "name of the job directory")
+    .option("--environment <type>", "environment provider instead of the job's")
+    .option(
+      "--set <key=value>",
+      "any key of the job file, as in --set environment.override_cpus=2 (repeatable)",
+      collect,
+    );
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1)
+    throw new RolloutError("usage_invalid", `"${text}" is not a whole number of at least 1`);
+  return value;
+}

@@ -1,0 +1,171 @@
+import { Command, CommanderError, Option } from "commander";
+import { systemClock } from "../base/clock.ts";
+import { readHost } from "../base/host.ts";
+import type { CliContext } from "./cli-context.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { addJobOptions } from "./job-options.ts";
+import { printError } from "./print-error.ts";
+import { openTerminal } from "./terminal.ts";
+
+/** Runs the command line of a process and returns its exit code; never throws. */
+export async function main(process: NodeJS.Process, version: string): Promise<number> {
+  const terminal = openTerminal(process);
+  try {
+    const context: CliContext = { process, host: readHost(process), clock: systemClock, terminal, version };
+    let exitCode: number = exitCodes.done;
+    const program = buildProgram(context, (code) => (exitCode = code));
+    const words = process.argv.slice(2);
+    if (words.length === 0) program.help({ error: true });
+    await program.parseAsync(withDefaultCommand(words, program), { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    return printError(error, terminal, process.cwd());
+  }
+}
+
+function buildProgram(context: CliContext, setExitCode: (code: number) => void): Command {
+  const { terminal } = context;
+  const program = new Command("rollout")
+    .description(
+      "Evaluate agents: agents x tasks x attempts in container environments, each trial marked by the task's own verifier.",
+    )
+    .version(context.version, "-V, --version", "print the version")
+    .usage("<job.yaml> [options]\n       rollout <command> [options]")
+    .exitOverride()
+    .configureOutput({
+      writeOut: terminal.out,
+      writeErr: terminal.err,
+      getOutHelpWidth: terminal.columns,
+      getErrHelpWidth: terminal.columns,
+    })
+    .showSuggestionAfterError()
+    .showHelpAfterError("(--help tells more)")
+    .addHelpText(
+      "after",
+      examples([
+        "rollout job.yaml                              run a job",
+        "rollout run --agent oracle ./tasks/a          check one task with its own solution",
+        "rollout plan job.yaml                         see what would run",
+        "rollout show jobs/my-job                      read the results again",
+        "rollout init task my-task && rollout init job begin from nothing",
+      ]),
+    );
+
+  const command = (name: string, summary: string, lines: readonly string[]): Command =>
+    program
+      .command(name)
+      .description(summary)
+      .configureHelp({ sortOptions: false })
+      .addHelpText("after", examples(lines));
+
+  addJobOptions(
+    command("run", "run a job file, or task directories with a built-in agent", [
+      "rollout run job.yaml --attempts 3 --concurrency 8",
+      "rollout run job.yaml --agent my-agent --task 'db-*' --exclude db-slow",
+      "rollout run job.yaml --sample 20 --seed 7 --json > result.json",
+      "rollout run --agent oracle ./tasks/a ./tasks/b",
+      "rollout run job.yaml --set environment.preserve_env=on_failure",
+    ]),
+  )
+    .argument("<paths...>", "a job file, or task directories")
+    .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
+    .addOption(new Option(jsonEvents).hideHelp())
+    .option("-q, --quiet", "say only what went wrong")
+    .action(async (paths: string[], options) =>
+      setExitCode(await (await import("./commands/run.ts")).runCommand(paths, options, context)),
+    );
+
+  addJobOptions(
+    command("plan", "show what a job would run: trials, images, environments; start nothing", [
+      "rollout plan job.yaml",
+      "rollout plan job.yaml --task 'db-*' --json",
+    ]),
+  )
+    .argument("<paths...>", "a job file, or task directories")
+    .option("--json", "as one JSON object")
+    .action(async (paths: string[], options) =>
+      setExitCode(await (await import("./commands/plan.ts")).planCommand(paths, options, context)),
+    );
+
+  command("validate", "list every problem of a job, a task, a dataset or a registry; start nothing", [
+    "rollout validate job.yaml",
+    "rollout validate ./tasks/my-task",
+    "rollout validate ./tasks",
+  ])
+    .argument("<paths...>", "job files, task directories, dataset directories or registry files")
+    .option("--json", "as one JSON object")
+    .action(async (paths: string[], options) =>
+      setExitCode(await (await import("./commands/validate.ts")).validateCommand(paths, options, context)),
+    );
+
+  command("show", "show the results of a job, running or finished, or of one of its trials", [
+    "rollout show jobs/my-job",
+    "rollout show jobs/my-job/my-agent/my-dataset/my-task__1",
+    "rollout show jobs/my-job --json",
+  ])
+    .argument("<directory>", "a job directory or a trial directory")
+    .option("--json", "as one JSON object")
+    .action(async (directory: string, options) =>
+      setExitCode(await (await import("./commands/show.ts")).showCommand(directory, options, context)),
+    );
+
+  const init = command("init", "write a task or a job to begin from", [
+    "rollout init task tasks/my-task",
+    "rollout init job",
+    "rollout init job nightly.yaml",
+  ]);
+  init
+    .command("task")
+    .description("a task directory: instruction, environment, tests, solution")
+    .argument("<directory>", "where to write it")
+    .action(async (directory: string) =>
+      setExitCode(await (await import("./commands/init.ts")).initTaskCommand(directory, context)),
+    );
+  init
+    .command("job")
+    .description("a job file")
+    .argument("[file]", "where to write it", "job.yaml")
+    .action(async (file: string) =>
+      setExitCode(await (await import("./commands/init.ts")).initJobCommand(file, context)),
+    );
+
+  const cache = command("cache", "the tasks that were fetched from git", [
+    "rollout cache list",
+    "rollout cache clean --older-than 30",
+  ]);
+  cache
+    .command("list")
+    .description("what is cached, and how large it is")
+    .option("--json", "as one JSON object")
+    .action(async (options) =>
+      setExitCode(await (await import("./commands/cache.ts")).listCacheCommand(options, context)),
+    );
+  cache
+    .command("clean")
+    .description("remove what is cached and not in use")
+    .option("--older-than <days>", "only what was not used for so many days", Number)
+    .action(async (options) =>
+      setExitCode(await (await import("./commands/cache.ts")).cleanCacheCommand(options, context)),
+    );
+  return program;
+}
+
+function examples(lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+}
+
+// An option with an optional value would swallow the job file in `--json job.yaml`.
+const jsonEvents = "--json-events";
+
+// `rollout job.yaml` is `rollout run job.yaml`; options may come first.
+function withDefaultCommand(typed: readonly string[], program: Command): string[] {
+  const words = typed.map((word) => (word === "--json=events" ? jsonEvents : word));
+  const [first = ""] = words;
+  const names = [...program.commands.map((command) => command.name()), "help", "-h", "--help", "-V", "--version"];
+  if (names.includes(first)) return words;
+  const looksLikeJob = words.some(
+    (word) => !word.startsWith("-") && (/\.(ya?ml|json)$/.test(word) || word.includes("/")),
+  );
+  return looksLikeJob || first.startsWith("-") ? ["run", ...words] : words;
+}

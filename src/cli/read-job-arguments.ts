@@ -1,0 +1,99 @@
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Host } from "../base/host.ts";
+import { RolloutError } from "../base/rollout-error.ts";
+import { reservedAgents } from "../jobs/config/check-job.ts";
+import { defineJob, loadJob } from "../jobs/config/load-job.ts";
+import type { Job } from "../jobs/config/job.ts";
+import { parseSet, type Override } from "../jobs/config/overrides.ts";
+import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
+import type { JobOptions } from "./job-options.ts";
+
+/** The job that paths and options stand for: one job file, or task directories without one. */
+export async function readJobArguments(paths: readonly string[], options: JobOptions, host: Host): Promise<Job> {
+  const overrides = overridesOf(options);
+  const [first] = paths;
+  if (first === undefined)
+    throw new RolloutError("usage_invalid", "name a job file or task directories", {
+      hint: "rollout job.yaml, or rollout run --agent oracle ./tasks/a",
+    });
+  const areTasks = paths.every((path) => isTaskDirectory(resolve(host.cwd, path)));
+  if (!areTasks) {
+    if (paths.length > 1)
+      throw new RolloutError("usage_invalid", `one job file at a time; got ${paths.join(" ")}`, {
+        hint: "several paths are taken when each is a task directory with a task.toml",
+      });
+    const job = await loadJob(first, overrides, host);
+    return withAgents(job, options.agent ?? []);
+  }
+  const names = options.agent ?? [];
+  if (names.length === 0)
+    throw new RolloutError("usage_invalid", "task directories need an agent", {
+      hint: `rollout run --agent oracle ${paths.join(" ")}`,
+    });
+  const unknown = names.filter((name) => !reservedAgents.includes(name));
+  if (unknown.length > 0)
+    throw new RolloutError("usage_invalid", `agent "${unknown[0]}" is not built in`, {
+      hint: `without a job file the agents are ${reservedAgents.join(" and ")}; define others in a job file (rollout init job)`,
+    });
+  const document = {
+    agents: names.map((name) => ({ name })),
+    datasets: [{ tasks: paths.map((path) => resolve(host.cwd, path)), name: "tasks" }],
+  };
+  return defineJob(document, host.cwd, overrides, host);
+}
+
+/** True for a directory that holds a task.toml. */
+export function isTaskDirectory(path: string): boolean {
+  return existsSync(join(path, "task.toml")) && statSync(path).isDirectory();
+}
+
+/** Which tasks the options ask for. */
+export function selectionOf(options: JobOptions): TaskSelection {
+  return {
+    include: options.task ?? [],
+    exclude: options.exclude ?? [],
+    tags: options.taskTag ?? [],
+    categories: options.category ?? [],
+    limit: options.limit ?? null,
+    sample: options.sample ?? null,
+    seed: options.seed,
+  };
+}
+
+function overridesOf(options: JobOptions): Override[] {
+  const direct: [string, string, unknown][] = [
+    ["--attempts", "n_attempts", options.attempts],
+    ["--concurrency", "n_concurrent_trials", options.concurrency],
+    ["--name", "name", options.name],
+  ];
+  const overrides = direct
+    .filter(([, , value]) => value !== undefined)
+    .map(([option, key, value]): Override => ({ path: [key], value, label: `${option} ${String(value)}` }));
+  if (options.environment !== undefined)
+    overrides.push({
+      path: ["environment", "type"],
+      value: options.environment,
+      label: `--environment ${options.environment}`,
+    });
+  return [...overrides, ...(options.set ?? []).map(parseSet)];
+}
+
+function withAgents(job: Job, names: readonly string[]): Job {
+  if (names.length === 0) return job;
+  const agents = names.map((name) => {
+    const known = job.agents.find((agent) => agent.name === name);
+    if (known) return known;
+    if (reservedAgents.includes(name))
+      return { name, description: null, install: null, execute: null, env: {}, nConcurrent: null };
+    throw new RolloutError("config_invalid", `--agent ${name}: the job has no such agent`, {
+      hint: `its agents: ${job.agents.map((agent) => agent.name).join(", ")}`,
+    });
+  });
+  const documents = job.document["agents"] as readonly { readonly name: string }[];
+  const document = {
+    ...job.document,
+    agents: agents.map(({ name }) => documents.find((entry) => entry.name === name) ?? { name }),
+  };
+  return { ...job, agents, document };
+}

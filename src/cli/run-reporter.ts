@@ -1,0 +1,97 @@
+import type { Clock } from "../base/clock.ts";
+import { plainText } from "../base/terminal-text.ts";
+import { createJsonEvents } from "../report/json-events.ts";
+import { createLiveDisplay } from "../report/live-display.ts";
+import { createPlainLines } from "../report/plain-lines.ts";
+import { renderSummary } from "../report/render-summary.ts";
+import { RunTally } from "../report/run-tally.ts";
+import { summarizeTally } from "../report/summarize-tally.ts";
+import type { RunEvent, RunHead, RunListener, RunTail } from "../store/run.ts";
+import type { Terminal } from "./terminal.ts";
+
+export type JsonMode = "final" | "events" | null;
+
+export interface RunReporterOptions {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly json: JsonMode;
+  readonly quiet: boolean;
+}
+
+/** Tells a person or a program how a run goes, in the one way that fits where the output leads. */
+export interface RunReporter extends Disposable {
+  readonly onEvent: RunListener;
+  /** Says something beside the run's events, above whatever is drawn. */
+  readonly say: (line: string) => void;
+}
+
+/** Chooses how a run is told: live on a terminal, plain lines elsewhere, JSON when asked for. */
+export function openRunReporter({ terminal, clock, json, quiet }: RunReporterOptions): RunReporter {
+  const progress = quiet
+    ? null
+    : terminal.isLive
+      ? openLive(terminal, clock)
+      : createPlainLines({ write: terminal.err, clock });
+  const events = json === "events" ? createJsonEvents({ write: terminal.out }) : null;
+  const summary = quiet || json !== null ? null : new SummaryKeeper(terminal);
+  let isDrawing = progress !== null && terminal.isLive;
+  const close = (): void => {
+    isDrawing = false;
+    progress?.close();
+  };
+  const onEvent = (event: RunEvent): void => {
+    events?.(event);
+    progress?.onEvent(event);
+    if (event.type === "run_finished") close();
+    summary?.onEvent(event);
+  };
+  const say = (line: string): void => {
+    if (isDrawing) progress?.onEvent({ type: "warning", at: clock.now(), message: line });
+    else terminal.err(`rollout: ${plainText(line)}\n`);
+  };
+  return { onEvent, say, [Symbol.dispose]: close };
+}
+
+function openLive(terminal: Terminal, clock: Clock): { onEvent: RunListener; close(): void } {
+  const display = createLiveDisplay({
+    write: terminal.err,
+    columns: terminal.columns,
+    rows: terminal.rows,
+    clock,
+    ...terminal.errStyle,
+  });
+  const resize = terminal.onResize(() => display.resize());
+  return {
+    onEvent: display.onEvent,
+    close() {
+      resize[Symbol.dispose]();
+      display.close();
+    },
+  };
+}
+
+/** Gathers a run's units and prints the summary at its end. */
+class SummaryKeeper {
+  readonly #terminal: Terminal;
+  #head: RunHead | undefined;
+  #tally: RunTally | undefined;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  onEvent(event: RunEvent): void {
+    if (event.type === "run_started") {
+      this.#head = event.run;
+      this.#tally = new RunTally(event.run.shape);
+    } else if (event.type === "unit_finished") this.#tally?.add(event.unit);
+    else if (event.type === "warning") this.#tally?.addWarning(event.message);
+    else if (event.type === "run_finished" && this.#head && this.#tally)
+      printSummary(this.#terminal, this.#head, this.#tally, event.tail);
+  }
+}
+
+/** Prints what a person reads at the end of a run. */
+export function printSummary(terminal: Terminal, head: RunHead, tally: RunTally, tail: RunTail): void {
+  terminal.out(renderSummary(summarizeTally(tally, head), tail, { columns: terminal.columns(), ...terminal.outStyle }));
+}

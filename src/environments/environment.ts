@@ -1,0 +1,241 @@
+import type { Clock } from "../base/clock.ts";
+import type { Host } from "../base/host.ts";
+import type { Log } from "../base/log.ts";
+import type { Redactor } from "../base/redactor.ts";
+
+/** How well a provider keeps a limit: by itself, as a hint to well-behaved programs, or not at all. */
+export type Enforcement = "enforced" | "advisory" | "none";
+
+/** What a provider can do; shared code asks here and never compares a provider's name. */
+export interface Capabilities {
+  /** Commands are run by a real shell. */
+  readonly shell: boolean;
+  /** `exec` can run as another user of the image. */
+  readonly users: boolean;
+  /** Owners of files survive a copy in. */
+  readonly owners: boolean;
+  /** A stopped environment keeps its files and can be entered again. */
+  readonly stop: boolean;
+  /** All processes can be held still, so that files can be read while nobody writes. */
+  readonly freeze: boolean;
+  readonly limits: { readonly cpus: Enforcement; readonly memory: Enforcement; readonly storage: Enforcement };
+  /** Network policies beside `full` that it can enforce. */
+  readonly network: readonly ("none" | "allow")[];
+}
+
+export type NetworkPolicy = "full" | "none" | { readonly allow: readonly string[] };
+
+export interface ResourceLimits {
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly storageBytes: number;
+}
+
+/** What a task asks of an environment, as far as a provider may know it. */
+export interface TaskEnvironment {
+  readonly taskName: string;
+  /** The task's `environment/` directory; null when it has none. */
+  readonly contextDir: string | null;
+  readonly dockerImage: string | null;
+  readonly forceBuild: boolean;
+  readonly limits: ResourceLimits;
+}
+
+/** How the image of a task comes to be; tasks with the same key share one. */
+export type ImagePlan =
+  | { readonly kind: "build"; readonly key: string; readonly contextDir: string; readonly noCache: boolean }
+  | { readonly kind: "pull"; readonly key: string; readonly ref: string }
+  | { readonly kind: "base"; readonly key: string; readonly ref: string };
+
+/** A provider's verdict on a task before anything starts. A problem makes the task invalid; a warning is told once. */
+export interface TaskCheck {
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  /** Null exactly when there are problems. */
+  readonly image: ImagePlan | null;
+}
+
+export interface BuildImageRequest {
+  readonly plan: ImagePlan & { readonly kind: "build" };
+  /** Everything the build prints, as it prints it. */
+  readonly output: OutputSink;
+  readonly signal: AbortSignal;
+}
+
+export interface PullImageRequest {
+  readonly plan: ImagePlan & { readonly kind: "pull" };
+  readonly output: OutputSink;
+  readonly signal: AbortSignal;
+}
+
+export interface CreateEnvironmentRequest {
+  /** What `buildImage` or `pullImage` returned, or the plan's `ref` for a base image. */
+  readonly image: string;
+  /** Unique in the job and safe as a host name: letters, digits and dashes, at most 63. */
+  readonly name: string;
+  readonly limits: ResourceLimits;
+  /** Placed before the environment is handed over, so that an adapter can do it in its cheapest way. */
+  readonly place: readonly Placement[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** Something that is put into an environment. */
+export type Placement =
+  /** A host directory; what stands at the target is replaced, never merged into. Modes and links are kept. */
+  | { readonly kind: "tree"; readonly source: string; readonly target: string }
+  | { readonly kind: "file"; readonly content: string | Uint8Array; readonly target: string; readonly mode: number }
+  /** An empty directory that every user of the environment may write to; what it held is removed. */
+  | { readonly kind: "directory"; readonly target: string }
+  | { readonly kind: "link"; readonly target: string; readonly to: string }
+  | { readonly kind: "remove"; readonly target: string };
+
+/** Takes bytes as they come; a returned promise holds the producer back. */
+export interface OutputSink {
+  write(chunk: Uint8Array): void | Promise<void>;
+}
+
+export interface ExecRequest {
+  readonly command: readonly string[];
+  /** Added to the image's own variables. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The image's working directory when absent. */
+  readonly cwd?: string | undefined;
+  /** The image's user when absent. */
+  readonly user?: string | undefined;
+  readonly stdout: OutputSink;
+  readonly stderr: OutputSink;
+  readonly signal: AbortSignal;
+}
+
+/** How a command ended by itself. */
+export interface ExecResult {
+  /** Null when a signal ended it. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** True when the memory limit killed it. */
+  readonly outOfMemory: boolean;
+}
+
+export interface CopyFromRequest {
+  readonly source: string;
+  /** A host directory (for a directory) or file path; its parent must exist. What a directory holds already stays, unless the copy brings the same name. */
+  readonly target: string;
+  /** Paths inside the source that are written under another name, so that they do not replace what is there. */
+  readonly renames?: Readonly<Record<string, string>> | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What a copy out left behind, because it was not safe to write on the host. */
+export interface CopyReport {
+  readonly files: number;
+  readonly bytes: number;
+  readonly refused: readonly { readonly path: string; readonly reason: string }[];
+}
+
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly command: string;
+}
+
+export type FactValue = string | number | boolean | null | readonly FactValue[] | { readonly [key: string]: FactValue };
+
+/** A started container or sandbox. Its owner destroys it; every call may reject with a `RolloutError`. */
+export interface Environment {
+  readonly id: string;
+  readonly workdir: string;
+  /** What the trial's result records of it: provider, base, isolation, limits, deviations. */
+  readonly facts: { readonly [key: string]: FactValue };
+  /**
+   * Runs a command with stdin closed and resolves when it has ended and its output has been delivered.
+   * When the signal is aborted, everything the command started is killed first, daemons included; then it rejects
+   * with the signal's reason. Rejects with `environment_lost` (transient) when the environment is gone.
+   */
+  exec(request: ExecRequest): Promise<ExecResult>;
+  copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void>;
+  /** Copies a file or directory out. Links that leave the tree, device files and the like are refused, the rest is copied. Rejects with `not_found` when the source is missing. */
+  copyFrom(request: CopyFromRequest): Promise<CopyReport>;
+  /** Everything that runs beside the environment's own main process. */
+  listProcesses(signal: AbortSignal): Promise<readonly ProcessInfo[]>;
+  /** Ends everything that runs beside the main process: TERM, then KILL. */
+  killProcesses(signal: AbortSignal): Promise<void>;
+  /** Holds every process still for good; only with the capability `freeze`. */
+  freeze(signal: AbortSignal): Promise<void>;
+  /** Only asked for policies that the capability `network` names. */
+  setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void>;
+  /** Stops it and keeps its files; only with the capability `stop`. */
+  stop(signal: AbortSignal): Promise<void>;
+  /** Removes it and all it holds; doing it twice is fine. */
+  destroy(signal: AbortSignal): Promise<void>;
+  /** US dollars so far; null when unknown. */
+  cost(): number | null;
+  /** The command a person types to enter it once it is kept; null when there is no way in. */
+  enterCommand(): string | null;
+}
+
+export interface FoundEnvironment {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** A factory of environments, opened once per job and disposed at its end. */
+export interface EnvironmentProvider extends AsyncDisposable {
+  readonly name: string;
+  readonly capabilities: Capabilities;
+  /** Asks the engine behind it whether it can work; rejects with `provider_unavailable` and the remedy. Opening a provider asks nothing. */
+  probe(signal: AbortSignal): Promise<void>;
+  checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck>;
+  /** Returns the image reference for `createEnvironment`. Rejects with `image_build_failed`. */
+  buildImage(request: BuildImageRequest): Promise<string>;
+  /** Rejects with `image_pull_failed`. */
+  pullImage(request: PullImageRequest): Promise<string>;
+  /** Rejects with `environment_start_failed` or `resource_allocation_failed`; what had been started is then gone. */
+  createEnvironment(request: CreateEnvironmentRequest): Promise<Environment>;
+  /** Every environment of this provider that carries all the given labels, whoever made it. */
+  findEnvironments(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly FoundEnvironment[]>;
+  /** Removes one that was found; one that is already gone is fine. */
+  removeEnvironment(id: string, signal: AbortSignal): Promise<void>;
+  /** The command a person types to remove one that was left behind; null when it dies with this process. */
+  removeCommand(id: string): string | null;
+}
+
+export interface OpenProviderOptions {
+  /** `provider_config` as the adapter's own schema returned it. */
+  readonly config: unknown;
+  /** Paths in the config are relative to this directory. */
+  readonly baseDir: string;
+  /** Applied by the adapter to every limit of its own. */
+  readonly timeoutMultiplier: number;
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** One problem a config schema found. */
+export interface ConfigIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** Any schema that follows the Standard Schema convention (Zod, Valibot, ArkType). */
+export interface ConfigSchema {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => ConfigResult | Promise<ConfigResult>;
+  };
+}
+
+export type ConfigResult =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly ConfigIssue[] };
+
+/** What an adapter is: a name, the shape of its `provider_config`, and a way to open it. */
+export interface ProviderModule {
+  readonly name: string;
+  readonly configSchema: ConfigSchema;
+  /** Cheap: no engine is asked for anything before `probe`. */
+  open(options: OpenProviderOptions): Promise<EnvironmentProvider>;
+}

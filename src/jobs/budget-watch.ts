@@ -1,0 +1,55 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { AbortReason } from "../engine/abort-reason.ts";
+import type { Budget } from "./config/job.ts";
+
+export interface BudgetWatchOptions {
+  readonly budget: Budget;
+  readonly clock: Clock;
+  /** Told once for each limit at 80 %. */
+  readonly onWarning: (message: string) => void;
+  /** Told once, when the first limit is spent. */
+  readonly onSpent: (reason: AbortReason) => void;
+}
+
+const warnAt = 0.8;
+
+/** Watches what a job spends and tells when no new trial should start. */
+export class BudgetWatch implements Disposable {
+  readonly #options: BudgetWatchOptions;
+  readonly #timers: Timer[];
+  readonly #warned = new Set<string>();
+  #isSpent = false;
+
+  constructor(options: BudgetWatchOptions) {
+    this.#options = options;
+    const { wallSec } = options.budget;
+    this.#timers =
+      wallSec === null
+        ? []
+        : [warnAt, 1].map((share) =>
+            options.clock.startTimer(wallSec * 1000 * share, () => this.#look("wall_sec", share * wallSec, wallSec)),
+          );
+  }
+
+  /** Takes what all finished trials have cost so far. */
+  spend(costUsd: number, tokens: number): void {
+    this.#look("cost_usd", costUsd, this.#options.budget.costUsd);
+    this.#look("tokens", tokens, this.#options.budget.tokens);
+  }
+
+  [Symbol.dispose](): void {
+    for (const timer of this.#timers) timer.clear();
+  }
+
+  #look(name: string, spent: number, limit: number | null): void {
+    if (limit === null || this.#isSpent) return;
+    const text = `budget.${name}: ${Number(spent.toFixed(4))} of ${limit}`;
+    if (spent >= limit) {
+      this.#isSpent = true;
+      this.#options.onSpent(new AbortReason("budget", `${text} is spent`));
+    } else if (spent >= limit * warnAt && !this.#warned.has(name)) {
+      this.#warned.add(name);
+      this.#options.onWarning(`${text} is spent; no new trial starts at the limit`);
+    }
+  }
+}

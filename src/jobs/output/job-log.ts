@@ -1,0 +1,48 @@
+import type { Clock } from "../../base/clock.ts";
+import { createLog, type Log, type LogEntry, type LogLevel } from "../../base/log.ts";
+import type { Redactor } from "../../base/redactor.ts";
+import { messageOf } from "../../base/rollout-error.ts";
+import { openCappedStream } from "../../base/writers/capped-stream.ts";
+import type { JobPaths } from "./job-paths.ts";
+
+const logLimitBytes = 64 << 20;
+
+/** Opens the job's log file, which takes everything, and a log that also tells what reaches `level`. */
+export async function openJobLog(
+  paths: JobPaths,
+  clock: Clock,
+  redactor: Redactor,
+  level: LogLevel,
+  onLog: (entry: LogEntry) => void,
+): Promise<AsyncDisposable & { readonly log: Log }> {
+  const file = await openCappedStream(paths.log, logLimitBytes, redactor);
+  const toFile = (entry: LogEntry): void => {
+    const { at, level, message, fields } = entry;
+    void file.write(Buffer.from(`${JSON.stringify({ at: new Date(at).toISOString(), level, message, ...fields })}\n`));
+  };
+  const log = createLog(
+    () => clock.now(),
+    [
+      { level: "debug", write: toFile },
+      { level, write: (entry) => onLog(redactEntry(entry, redactor)) },
+    ],
+  );
+  return {
+    log,
+    async [Symbol.asyncDispose]() {
+      await file.close().catch((error: unknown) =>
+        onLog({
+          at: clock.now(),
+          level: "warn",
+          message: `the job's log file is not whole: ${messageOf(error)}`,
+          fields: {},
+        }),
+      );
+    },
+  };
+}
+
+function redactEntry(entry: LogEntry, redactor: Redactor): LogEntry {
+  const fields = JSON.parse(redactor.text(JSON.stringify(entry.fields))) as LogEntry["fields"];
+  return { ...entry, message: redactor.text(entry.message), fields };
+}

@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import { toPathSegment } from "../../base/path-segment.ts";
+
+/** Where everything of a job stands on disk. */
+export interface JobPaths {
+  readonly dir: string;
+  readonly config: string;
+  readonly result: string;
+  /** What we add beside the documented tree. */
+  readonly own: string;
+  readonly journal: string;
+  readonly lock: string;
+  readonly log: string;
+  readonly images: string;
+}
+
+/** The places inside a job directory. */
+export function jobPaths(dir: string): JobPaths {
+  const own = join(dir, ".rollout");
+  return {
+    dir,
+    config: join(dir, "config.json"),
+    result: join(dir, "result.json"),
+    own,
+    journal: join(own, "journal.jsonl"),
+    lock: join(own, "lock.json"),
+    log: join(own, "log.jsonl"),
+    images: join(own, "images"),
+  };
+}
+
+export interface TrialPaths {
+  readonly dir: string;
+  readonly result: string;
+  readonly error: string;
+  readonly setup: string;
+  readonly command: string;
+  readonly logs: string;
+  readonly verifierLogs: string;
+  readonly retries: string;
+}
+
+/** The places inside a trial's directory. */
+export function trialPaths(jobDir: string, key: string): TrialPaths {
+  const dir = join(jobDir, key);
+  return {
+    dir,
+    result: join(dir, "result.json"),
+    error: join(dir, "error.txt"),
+    setup: join(dir, "setup"),
+    command: join(dir, "command"),
+    logs: join(dir, "logs"),
+    verifierLogs: join(dir, "logs", "verifier"),
+    retries: join(dir, "retries"),
+  };
+}
+
+/** `agent/dataset/task__1`: a trial's place below its job directory, each name made one safe segment. */
+export function trialKey(agent: string, dataset: string, task: string, attempt: number): string {
+  return `${toPathSegment(agent)}/${toPathSegment(dataset)}/${toPathSegment(task)}__${attempt}`;
+}

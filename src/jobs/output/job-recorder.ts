@@ -1,0 +1,84 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Redactor } from "../../base/redactor.ts";
+import { messageOf } from "../../base/rollout-error.ts";
+import { writeFileAtomic } from "../../base/writers/atomic-file.ts";
+import type { JobJournal } from "./job-journal.ts";
+import type { JobPaths } from "./job-paths.ts";
+import type { JobResultFile } from "./job-result-schema.ts";
+import type { JobTally, TallyEnd } from "./job-tally.ts";
+import type { TrialResultFile } from "./trial-result-schema.ts";
+
+export interface JobRecorderOptions {
+  readonly paths: JobPaths;
+  readonly journal: JobJournal;
+  readonly tally: JobTally;
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+  readonly log: Log;
+  /** The state of the job at this instant. */
+  readonly state: () => TallyEnd;
+}
+
+const restMs = 1000;
+// A job of very many trials must not spend its time on writing the same summary again and again.
+const shareOfTime = 20;
+
+/** Puts results on disk the moment they exist, and keeps the job's result.json no more than about a second behind. */
+export class JobRecorder {
+  readonly #options: JobRecorderOptions;
+  #timer: Timer | undefined;
+  #writing: Promise<void> | undefined;
+  #nextRestMs = restMs;
+  #isBehind = false;
+
+  constructor(options: JobRecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once the result is safe from a crash. */
+  async record(index: number, result: TrialResultFile): Promise<void> {
+    await this.#options.journal.append({ type: "trial_finished", index, result });
+  }
+
+  /** Counts a trial that has ended for good. */
+  count(index: number, result: TrialResultFile): void {
+    this.#options.tally.add(index, result);
+    this.#isBehind = true;
+    this.#schedule();
+  }
+
+  /** Writes the last result.json and returns it; nothing is written after that. */
+  async close(): Promise<JobResultFile> {
+    this.#timer?.clear();
+    await this.#writing;
+    this.#timer?.clear();
+    const result = this.#options.tally.result(this.#options.state());
+    await this.#write(result);
+    return result;
+  }
+
+  #schedule(): void {
+    this.#timer ??= this.#options.clock.startTimer(this.#nextRestMs, () => this.#refresh());
+  }
+
+  #refresh(): void {
+    const { clock, tally, log, state } = this.#options;
+    const from = clock.monotonic();
+    this.#isBehind = false;
+    this.#writing = this.#write(tally.result(state()))
+      .catch((error: unknown) =>
+        log.write("warn", "the job's result.json could not be replaced", { error: messageOf(error) }),
+      )
+      .finally(() => {
+        this.#nextRestMs = Math.max(restMs, (clock.monotonic() - from) * shareOfTime);
+        this.#timer = undefined;
+        // What was counted during the writing is not in it.
+        if (this.#isBehind) this.#schedule();
+      });
+  }
+
+  async #write(result: JobResultFile): Promise<void> {
+    await writeFileAtomic(this.#options.paths.result, `${JSON.stringify(result, null, 2)}\n`, this.#options.redactor);
+  }
+}

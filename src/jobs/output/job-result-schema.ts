@@ -1,0 +1,62 @@
+import type { Interval } from "../../analysis/interval.ts";
+import type { ValueAtK } from "../../analysis/summarize-marks.ts";
+import type { FailureType } from "../trial/failure.ts";
+
+export interface IntervalFile {
+  readonly low: number;
+  readonly high: number;
+  readonly method: Interval["method"];
+  readonly level: number;
+}
+
+/** What is said about any set of trials. Rates and means are over completed trials with a reward; null when there are none. */
+export interface TrialStatsFile {
+  readonly total_trials: number;
+  readonly completed_trials: number;
+  readonly failed_trials: number;
+  readonly pass_rate: number | null;
+  readonly mean_reward: number | null;
+  readonly total_cost: number;
+  readonly unknown_cost_trials: number;
+  readonly pass_rate_interval: IntervalFile | null;
+  readonly mean_reward_interval: IntervalFile | null;
+  /** The same two over all planned trials, a trial without a reward counted as 0; null when the verifier is disabled. */
+  readonly pass_rate_over_planned: number | null;
+  readonly mean_reward_over_planned: number | null;
+  /** The share of planned trials that have a reward. */
+  readonly coverage: number | null;
+  readonly pass_at_k: readonly ValueAtK[];
+  readonly pass_hat_k: readonly ValueAtK[];
+  readonly errors: Readonly<Partial<Record<FailureType, number>>>;
+  readonly metrics: Readonly<Record<string, number | null>>;
+}
+
+export interface AgentStatsFile extends TrialStatsFile {
+  readonly datasets: Readonly<Record<string, TrialStatsFile>>;
+}
+
+export interface TrialRefFile {
+  readonly task_name: string;
+  readonly dataset_name: string;
+  readonly agent_name: string;
+  readonly attempt: number;
+}
+
+/** A job's result.json, field for field. */
+export interface JobResultFile extends TrialStatsFile {
+  readonly job_name: string;
+  readonly cancelled: boolean;
+  readonly skipped_trials: number;
+  readonly total_duration_sec: number;
+  readonly started_at: string;
+  /** Null while the job runs. */
+  readonly ended_at: string | null;
+  readonly stopped_by_budget: boolean;
+  readonly agents: Readonly<Record<string, AgentStatsFile>>;
+  readonly results: readonly (TrialRefFile & {
+    readonly reward: number | null;
+    readonly error_type: FailureType | null;
+  })[];
+  readonly skipped: readonly TrialRefFile[];
+  readonly warnings: readonly string[];
+}

@@ -1,0 +1,204 @@
+import { max, mean, min, sum } from "../../analysis/aggregates.ts";
+import { summarizeMarks, type ItemMarks } from "../../analysis/summarize-marks.ts";
+import type { Metric } from "../config/job.ts";
+import type { FailureType } from "../trial/failure.ts";
+import type { JobResultFile, TrialRefFile, TrialStatsFile } from "./job-result-schema.ts";
+import { isFailed, type TrialResultFile } from "./trial-result-schema.ts";
+
+/** A trial of the plan, as far as aggregates care. */
+export interface PlannedTrial {
+  readonly agentName: string;
+  readonly datasetName: string;
+  readonly taskName: string;
+  readonly attempt: number;
+}
+
+interface Row {
+  readonly reward: number | null;
+  readonly errorType: FailureType | null;
+  readonly isFailed: boolean;
+  readonly cost: number | null;
+}
+
+export interface TallyEnd {
+  readonly jobName: string;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly durationSec: number;
+  readonly isCancelled: boolean;
+  readonly isStoppedByBudget: boolean;
+  readonly warnings: readonly string[];
+}
+
+const passAt = 1;
+const aggregates: Readonly<Record<Metric, (values: readonly number[]) => number | null>> = { sum, min, max, mean };
+
+/** Every finished trial of a job in a few numbers, and the job's result at any instant. */
+export class JobTally {
+  readonly #plan: readonly PlannedTrial[];
+  readonly #metrics: readonly Metric[];
+  readonly #hasVerifier: boolean;
+  readonly #rows: (Row | undefined)[];
+  #skipped: readonly number[] = [];
+  #spentUsd = 0;
+  #spentTokens = 0;
+
+  constructor(plan: readonly PlannedTrial[], metrics: readonly Metric[], hasVerifier: boolean) {
+    this.#plan = plan;
+    this.#metrics = metrics;
+    this.#hasVerifier = hasVerifier;
+    this.#rows = Array.from({ length: plan.length });
+  }
+
+  /** Takes a trial's final result; once for each trial. */
+  add(index: number, result: TrialResultFile): void {
+    const usage = result.agent_usage;
+    this.#rows[index] = {
+      reward: result.reward,
+      errorType: result.error?.type ?? null,
+      isFailed: isFailed(result),
+      cost: result.cost === null ? null : result.cost + (usage?.cost_usd ?? 0),
+    };
+    this.#spentUsd += (result.cost ?? 0) + (usage?.cost_usd ?? 0);
+    this.#spentTokens += (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
+  }
+
+  /** Plan indexes that never ran. */
+  skip(indexes: readonly number[]): void {
+    this.#skipped = indexes;
+  }
+
+  /** What has been spent so far, for a budget. */
+  spent(): { costUsd: number; tokens: number } {
+    return { costUsd: this.#spentUsd, tokens: this.#spentTokens };
+  }
+
+  get counts(): { readonly completed: number; readonly failed: number; readonly skipped: number } {
+    const rows = this.#rows.filter((row) => row !== undefined);
+    const failed = rows.filter((row) => row.isFailed).length;
+    return { completed: rows.length - failed, failed, skipped: this.#skipped.length };
+  }
+
+  /** The whole result.json of the job. */
+  result(end: TallyEnd): JobResultFile {
+    const all = this.#plan.map((_trial, index) => index);
+    const stats = this.#statsOf(all);
+    return {
+      job_name: end.jobName,
+      cancelled: end.isCancelled,
+      total_trials: stats.total_trials,
+      completed_trials: stats.completed_trials,
+      failed_trials: stats.failed_trials,
+      skipped_trials: this.#skipped.length,
+      pass_rate: stats.pass_rate,
+      mean_reward: stats.mean_reward,
+      total_cost: stats.total_cost,
+      total_duration_sec: end.durationSec,
+      started_at: new Date(end.startedAt).toISOString(),
+      ended_at: end.endedAt === null ? null : new Date(end.endedAt).toISOString(),
+      agents: this.#byLabel(all, "agentName", (indexes) => ({
+        ...this.#statsOf(indexes),
+        datasets: this.#byLabel(indexes, "datasetName", (inner) => this.#statsOf(inner)),
+      })),
+      results: all.flatMap((index) => {
+        const row = this.#rows[index];
+        return row ? [{ ...this.#refOf(index), reward: row.reward, error_type: row.errorType }] : [];
+      }),
+      ...extrasOf(stats),
+      stopped_by_budget: end.isStoppedByBudget,
+      skipped: this.#skipped.map((index) => this.#refOf(index)),
+      warnings: end.warnings,
+    };
+  }
+
+  #statsOf(indexes: readonly number[]): TrialStatsFile {
+    const items = new Map<string, number[]>();
+    const errors: Partial<Record<FailureType, number>> = {};
+    const rewards: number[] = [];
+    const costs: number[] = [];
+    let finished = 0;
+    let failed = 0;
+    for (const index of indexes) {
+      const row = this.#rows[index];
+      if (!row) continue;
+      finished++;
+      if (row.isFailed) failed++;
+      if (row.errorType) errors[row.errorType] = (errors[row.errorType] ?? 0) + 1;
+      if (row.cost !== null) costs.push(row.cost);
+      if (row.reward === null) continue;
+      rewards.push(row.reward);
+      const key = this.#itemKey(index);
+      const values = items.get(key);
+      if (values) values.push(row.reward);
+      else items.set(key, [row.reward]);
+    }
+    const marks = summarizeMarks(itemMarks(items), passAt);
+    const share = (part: number): number | null =>
+      this.#hasVerifier && indexes.length > 0 ? part / indexes.length : null;
+    return {
+      total_trials: indexes.length,
+      completed_trials: finished - failed,
+      failed_trials: failed,
+      pass_rate: marks.passRate,
+      mean_reward: marks.meanMark,
+      total_cost: sum(costs) ?? 0,
+      unknown_cost_trials: finished - costs.length,
+      pass_rate_interval: marks.passRateInterval,
+      mean_reward_interval: marks.meanMarkInterval,
+      pass_rate_over_planned: share(marks.passed),
+      mean_reward_over_planned: share(sum(rewards) ?? 0),
+      coverage: share(rewards.length),
+      pass_at_k: marks.passAtK,
+      pass_hat_k: marks.passHatK,
+      errors,
+      metrics: Object.fromEntries(this.#metrics.map((metric) => [metric, aggregates[metric](rewards)])),
+    };
+  }
+
+  #byLabel<T>(
+    indexes: readonly number[],
+    label: "agentName" | "datasetName",
+    summarize: (indexes: readonly number[]) => T,
+  ): Record<string, T> {
+    const groups = Map.groupBy(indexes, (index) => this.#plan[index]?.[label] ?? "");
+    return Object.fromEntries([...groups].map(([name, members]) => [name, summarize(members)]));
+  }
+
+  // Attempts of one agent at one task are one item; what several agents make of a task shares a cluster.
+  #itemKey(index: number): string {
+    const { agentName = "", datasetName = "", taskName = "" } = this.#plan[index] ?? {};
+    return `${datasetName}\0${taskName}\0${agentName}`;
+  }
+
+  #refOf(index: number): TrialRefFile {
+    const trial = this.#plan[index];
+    return {
+      task_name: trial?.taskName ?? "",
+      dataset_name: trial?.datasetName ?? "",
+      agent_name: trial?.agentName ?? "",
+      attempt: trial?.attempt ?? 0,
+    };
+  }
+}
+
+function* itemMarks(items: ReadonlyMap<string, number[]>): Iterable<ItemMarks> {
+  for (const [item, values] of items) yield { item, values, cluster: item.slice(0, item.lastIndexOf("\0")) };
+}
+
+function extrasOf(
+  stats: TrialStatsFile,
+): Omit<
+  TrialStatsFile,
+  "total_trials" | "completed_trials" | "failed_trials" | "pass_rate" | "mean_reward" | "total_cost"
+> {
+  const {
+    total_trials: _t,
+    completed_trials: _c,
+    failed_trials: _f,
+    pass_rate: _p,
+    mean_reward: _m,
+    total_cost: _k,
+    ...rest
+  } = stats;
+  return rest;
+}

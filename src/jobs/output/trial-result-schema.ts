@@ -1,0 +1,91 @@
+import type { FactValue } from "../../environments/environment.ts";
+import type { Unit } from "../../store/run.ts";
+import type { FailureType } from "../trial/failure.ts";
+import { phaseNames } from "../trial/phase-clock.ts";
+import { trialKey } from "./job-paths.ts";
+
+export interface TrialErrorFile {
+  readonly type: FailureType;
+  readonly message: string;
+  /** `infrastructure` when neither the agent nor the task is to blame. */
+  readonly cause: "infrastructure" | null;
+}
+
+/** A trial's result.json, field for field; times are ISO 8601 in UTC. */
+export interface TrialResultFile {
+  readonly task_name: string;
+  readonly dataset_name: string;
+  readonly agent_name: string;
+  readonly attempt: number;
+  readonly task_git_commit_id: string | null;
+  readonly reward: number | null;
+  readonly cost: number | null;
+  readonly error: TrialErrorFile | null;
+  readonly durations: {
+    readonly total_sec: number;
+    readonly environment_setup_sec: number | null;
+    readonly agent_setup_sec: number | null;
+    readonly agent_execution_sec: number | null;
+    readonly verifier_sec: number | null;
+  };
+  readonly timestamps: {
+    readonly started_at: string;
+    readonly environment_setup_started_at: string | null;
+    readonly environment_setup_ended_at: string | null;
+    readonly agent_setup_started_at: string | null;
+    readonly agent_setup_ended_at: string | null;
+    readonly agent_execution_started_at: string | null;
+    readonly agent_execution_ended_at: string | null;
+    readonly verifier_started_at: string | null;
+    readonly verifier_ended_at: string | null;
+    readonly ended_at: string;
+  };
+  readonly trial_id: string;
+  /** 1 + retries. */
+  readonly tries: number;
+  readonly warnings: readonly string[];
+  /** What the agent itself says it used. */
+  readonly agent_usage: {
+    readonly cost_usd: number | null;
+    readonly input_tokens: number | null;
+    readonly output_tokens: number | null;
+  } | null;
+  readonly task: {
+    readonly source: string | null;
+    readonly metadata: Readonly<Record<string, unknown>>;
+    readonly dataset_version: string | null;
+  };
+  readonly environment: { readonly [key: string]: FactValue } | null;
+  /** Processes the agent had left running when it ended. */
+  readonly leftovers: readonly { readonly pid: number; readonly command: string }[];
+  /** Null until the environment has been given back, and when there was none. */
+  readonly teardown: {
+    readonly duration_sec: number;
+    readonly kept: readonly { readonly id: string; readonly enter: string | null }[];
+  } | null;
+}
+
+/** The neutral unit of a trial. */
+export function toUnit(result: TrialResultFile): Unit {
+  return {
+    key: trialKey(result.agent_name, result.dataset_name, result.task_name, result.attempt),
+    labels: {
+      agent: result.agent_name,
+      dataset: result.dataset_name,
+      task: result.task_name,
+      attempt: String(result.attempt),
+    },
+    marks: [{ name: "reward", value: result.reward }],
+    failure: isFailed(result) && result.error ? { type: result.error.type, message: result.error.message } : null,
+    phases: phaseNames.map((name) => ({ name, durationSec: result.durations[`${name}_sec`] })),
+    durationSec: result.durations.total_sec,
+    cost: result.cost === null ? null : result.cost + (result.agent_usage?.cost_usd ?? 0),
+    tries: result.tries,
+    warnings: result.warnings,
+  };
+}
+
+/** A trial is failed when an error kept it from its end; a failed teardown alone does not. */
+export function isFailed(result: Pick<TrialResultFile, "error">): boolean {
+  return result.error !== null && result.error.type !== "environment_teardown_failed";
+}

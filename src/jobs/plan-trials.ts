@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { toPathSegment } from "../base/path-segment.ts";
+import { RolloutError } from "../base/rollout-error.ts";
+import type { Secret } from "../base/redactor.ts";
+import type { ImagePlan } from "../environments/environment.ts";
+import { expandTree } from "./config/expand-env.ts";
+import type { Job } from "./config/job.ts";
+import { trialKey } from "./output/job-paths.ts";
+import type { Dataset, ReadyTask, TaskEntry } from "./tasks/task.ts";
+import type { Trial } from "./trial/trial.ts";
+
+/** What is known of a task's image before the start: a plan, or why there can be none. */
+export type TaskImage = { readonly plan: ImagePlan } | { readonly problem: string };
+
+export interface PlanOptions {
+  readonly job: Job;
+  readonly datasets: readonly Dataset[];
+  readonly runId: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The provider's verdict on each ready task. */
+  readonly imageOf: (task: ReadyTask) => TaskImage;
+}
+
+export interface TrialPlan {
+  readonly trials: readonly Trial[];
+  /** Values of variables that tasks asked for. */
+  readonly secrets: readonly Secret[];
+}
+
+/** Every (agent, task, attempt) in the order A1-T1-1, A1-T1-2, …; a pure function of what it is given. */
+export function planTrials(options: PlanOptions): TrialPlan {
+  const { job, datasets } = options;
+  checkTaskNames(datasets);
+  const prepared = datasets.flatMap((dataset) =>
+    dataset.tasks.map((task) => ({ dataset, task, ...prepareTask(task, options) })),
+  );
+  const trials: Trial[] = [];
+  for (const agent of job.agents) {
+    for (const { dataset, task, image, verifierEnv, problem } of prepared) {
+      const refusal = problem ?? (agent.name === "oracle" ? oracleProblem(task) : null);
+      for (let attempt = 1; attempt <= job.nAttempts; attempt++) {
+        const index = trials.length;
+        trials.push({
+          index,
+          key: trialKey(agent.name, dataset.name, task.name, attempt),
+          id: trialId(options.runId, index),
+          agent,
+          task,
+          datasetName: dataset.name,
+          datasetVersion: dataset.version,
+          attempt,
+          image,
+          verifierEnv,
+          refusal: refusal === null ? null : { type: "task_invalid", message: refusal },
+        });
+      }
+    }
+  }
+  return { trials, secrets: prepared.flatMap((entry) => entry.secrets) };
+}
+
+interface PreparedTask {
+  readonly image: ImagePlan | null;
+  readonly verifierEnv: Readonly<Record<string, string>>;
+  readonly secrets: readonly Secret[];
+  readonly problem: string | null;
+}
+
+function prepareTask(task: TaskEntry, { job, env, imageOf }: PlanOptions): PreparedTask {
+  if (task.status === "broken") return { image: null, verifierEnv: {}, secrets: [], problem: null };
+  const image = imageOf(task);
+  const missing = missingVerifierVariables(task, job.verifier.env, env);
+  const own = expandTree(withoutKeys(task.config.verifier.env, job.verifier.env), env);
+  const verifierEnv = { ...(own.value as Record<string, string>), ...job.verifier.env };
+  const problem = "problem" in image ? image.problem : describeMissing(missing);
+  return { image: "plan" in image ? image.plan : null, verifierEnv, secrets: own.secrets, problem };
+}
+
+/** Variables that a task's own `[verifier.env]` needs and nobody gives. */
+export function missingVerifierVariables(
+  task: ReadyTask,
+  given: Readonly<Record<string, string>>,
+  env: PlanOptions["env"],
+): string[] {
+  const { missing } = expandTree(withoutKeys(task.config.verifier.env, given), env);
+  return [...new Set(missing.map(({ name }) => name))];
+}
+
+/** What to say about variables nobody gives; null when there are none. */
+export function describeMissing(names: readonly string[]): string | null {
+  if (names.length === 0) return null;
+  return `the task's [verifier.env] needs ${names.join(", ")}, which nobody gives; export it, or set it in the job's verifier.env`;
+}
+
+function withoutKeys(
+  table: Readonly<Record<string, string>>,
+  keys: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(table).filter(([key]) => !(key in keys)));
+}
+
+function oracleProblem(task: TaskEntry): string | null {
+  if (task.status === "broken" || task.hasSolution) return null;
+  return "the task has no solution/solve.sh, so the oracle cannot run it";
+}
+
+/** Unique for every trial of every run, and a safe host name however long the trial's own names are. */
+function trialId(runId: string, index: number): string {
+  const run = createHash("sha256").update(runId).digest("hex").slice(0, 10);
+  return `rollout-${run}-${index}`;
+}
+
+function checkTaskNames(datasets: readonly Dataset[]): void {
+  for (const dataset of datasets) {
+    const seen = new Map<string, string>();
+    for (const { name } of dataset.tasks) {
+      const folder = toPathSegment(name).toLowerCase();
+      const other = seen.get(folder);
+      if (other !== undefined) {
+        throw new RolloutError(
+          "config_invalid",
+          `dataset "${dataset.name}" has two tasks that would share one folder: "${other}" and "${name}"`,
+          { hint: "give one of them another name" },
+        );
+      }
+      seen.set(folder, name);
+    }
+  }
+}

@@ -1,0 +1,219 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import type { Host } from "../base/host.ts";
+import type { Log } from "../base/log.ts";
+import { formatPath, type Problem } from "../base/problem.ts";
+import { createRedactor, shortestSecret, type Redactor, type Secret } from "../base/redactor.ts";
+import { RolloutError } from "../base/rollout-error.ts";
+import type { Capabilities, EnvironmentProvider, NetworkPolicy, ProviderModule } from "../environments/environment.ts";
+import { checkProviderConfig } from "../environments/provider-config.ts";
+import type { Job } from "./config/job.ts";
+import { planTrials, type TaskImage } from "./plan-trials.ts";
+import { loadDatasets } from "./tasks/load-datasets.ts";
+import { selectTasks, type TaskSelection } from "./tasks/select-tasks.ts";
+import type { Dataset, ReadyTask } from "./tasks/task.ts";
+import { planResources } from "./trial/limits.ts";
+import type { Trial } from "./trial/trial.ts";
+
+export interface PrepareOptions {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  readonly runId: string;
+  readonly selection: TaskSelection;
+  readonly loadProvider: (type: string, baseDir: string) => Promise<ProviderModule>;
+  /** Told what takes time before the first trial: fetching registries and tasks. */
+  readonly onProgress: (line: string) => void;
+}
+
+/** A job of which everything is known and nothing has started. Dispose it to close its provider. */
+export interface PreparedJob extends AsyncDisposable {
+  readonly job: Job;
+  readonly datasets: readonly Dataset[];
+  readonly provider: EnvironmentProvider;
+  readonly trials: readonly Trial[];
+  readonly redactor: Redactor;
+  readonly secrets: readonly Secret[];
+  /** Every problem of every task; their trials fail, their siblings run. */
+  readonly taskProblems: readonly Problem[];
+  /** What a person should know before the start, each once. */
+  readonly warnings: readonly string[];
+}
+
+/** Loads everything a job names and checks it against its provider; rejects with a configuration error before anything starts. */
+export async function prepareJob(job: Job, options: PrepareOptions): Promise<PreparedJob> {
+  const { host, clock, signal, log } = options;
+  const module = await findProvider(job, options);
+  const config = await checkConfig(job, module);
+  const loaded = await loadDatasets(job.datasets, { host, clock, signal, log, onProgress: options.onProgress });
+  const datasets = selectTasks(loaded, options.selection);
+  const redactor = createRedactor(job.secrets);
+  const provider = await module.open({
+    config,
+    baseDir: job.baseDir,
+    timeoutMultiplier: job.timeoutMultiplier,
+    host,
+    clock,
+    redactor,
+    log,
+    signal,
+  });
+  try {
+    checkNetwork(job, provider);
+    const images = await checkTasks(job, datasets, provider, signal);
+    const plan = planTrials({ job, datasets, runId: options.runId, env: host.env, imageOf: (task) => images.of(task) });
+    const secrets = [...job.secrets, ...plan.secrets];
+    return {
+      job,
+      datasets,
+      provider,
+      trials: plan.trials,
+      redactor: createRedactor(secrets),
+      secrets,
+      taskProblems: datasets.flatMap((dataset) =>
+        dataset.tasks.flatMap((task) => (task.status === "broken" ? task.problems : [])),
+      ),
+      warnings: [
+        ...images.warnings,
+        ...limitWarnings(job, datasets, provider.capabilities),
+        ...keyWarnings(datasets),
+        ...secretWarnings(secrets),
+        ...pinWarnings(datasets),
+      ],
+      [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await provider[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function findProvider(job: Job, options: PrepareOptions): Promise<ProviderModule> {
+  try {
+    return await options.loadProvider(job.environment.type, job.baseDir);
+  } catch (error) {
+    if (!(error instanceof RolloutError) || error.problems.length > 0) throw error;
+    const path = ["environment", "type"];
+    const problem: Problem = {
+      ...job.placeOf(path),
+      path: formatPath(path),
+      message: error.message,
+      severity: "error",
+    };
+    throw new RolloutError(error.code, "the job's environment cannot be used; nothing was started", {
+      problems: [problem],
+      hint: error.hint,
+      cause: error,
+    });
+  }
+}
+
+async function checkConfig(job: Job, module: ProviderModule): Promise<unknown> {
+  const checked = await checkProviderConfig(module, job.environment.providerConfig);
+  if (checked.issues === undefined) return checked.value;
+  const problems = checked.issues.map((issue): Problem => {
+    const path = ["environment", "provider_config", ...issue.path];
+    return { ...job.placeOf(path), path: formatPath(path), message: issue.message, severity: "error" };
+  });
+  throw new RolloutError(
+    "config_invalid",
+    `provider_config does not fit environment type "${module.name}"; nothing was started`,
+    { problems },
+  );
+}
+
+function checkNetwork(job: Job, provider: EnvironmentProvider): void {
+  const problems = Object.entries(job.environment.network).flatMap(
+    ([phase, policy]: [string, NetworkPolicy]): Problem[] => {
+      const kind = typeof policy === "object" ? "allow" : policy;
+      if (kind === "full" || provider.capabilities.network.includes(kind)) return [];
+      const can = ["full", ...provider.capabilities.network].join(", ");
+      const path = ["environment", "network", phase];
+      const message = `environment "${provider.name}" cannot enforce "${kind}"; it can: ${can}`;
+      return [{ ...job.placeOf(path), path: formatPath(path), message, severity: "error" }];
+    },
+  );
+  if (problems.length === 0) return;
+  throw new RolloutError("config_invalid", "the environment cannot do what the job asks; nothing was started", {
+    problems,
+  });
+}
+
+async function checkTasks(
+  job: Job,
+  datasets: readonly Dataset[],
+  provider: EnvironmentProvider,
+  signal: AbortSignal,
+): Promise<{ of(task: ReadyTask): TaskImage; warnings: readonly string[] }> {
+  const images = new Map<ReadyTask, TaskImage>();
+  const warnings = new Set<string>();
+  for (const task of datasets.flatMap((dataset) => dataset.tasks)) {
+    if (task.status === "broken") continue;
+    const contextDir = join(task.directory, "environment");
+    const check = await provider.checkTask(
+      {
+        taskName: task.name,
+        contextDir: existsSync(contextDir) ? contextDir : null,
+        dockerImage: task.config.environment.dockerImage,
+        forceBuild: job.environment.forceBuild,
+        limits: planResources(job, task.config),
+      },
+      signal,
+    );
+    for (const warning of check.warnings) warnings.add(warning);
+    images.set(task, check.image ? { plan: check.image } : { problem: check.problems.join("; ") });
+  }
+  return {
+    of: (task) => images.get(task) ?? { problem: "the environment gave no verdict on this task" },
+    warnings: [...warnings],
+  };
+}
+
+// Only limits that somebody asked for are worth a word.
+function limitWarnings(job: Job, datasets: readonly Dataset[], { limits }: Capabilities): string[] {
+  const tasks = datasets.flatMap((dataset) => dataset.tasks.filter((task) => task.status === "ready"));
+  const asked = {
+    cpus: job.environment.overrideCpus !== null || tasks.some((task) => task.config.environment.cpus !== 1),
+    memory:
+      job.environment.overrideMemoryBytes !== null || tasks.some((task) => task.config.environment.memoryBytes !== 2e9),
+    storage:
+      job.environment.overrideStorageBytes !== null ||
+      tasks.some((task) => task.config.environment.storageBytes !== 10e9),
+  };
+  return (["cpus", "memory", "storage"] as const).flatMap((name) => {
+    if (!asked[name] || limits[name] === "enforced") return [];
+    return [
+      limits[name] === "none"
+        ? `this environment does not limit ${name}; the values asked for have no effect`
+        : `this environment limits ${name} only as advice`,
+    ];
+  });
+}
+
+function keyWarnings(datasets: readonly Dataset[]): string[] {
+  const tasksByText = new Map<string, number>();
+  for (const task of datasets.flatMap((dataset) => dataset.tasks)) {
+    if (task.status === "broken") continue;
+    for (const text of new Set(
+      task.warnings.map((warning) => (warning.path ? `${warning.path}: ${warning.message}` : warning.message)),
+    )) {
+      tasksByText.set(text, (tasksByText.get(text) ?? 0) + 1);
+    }
+  }
+  return [...tasksByText].map(([text, count]) => `task.toml ${text}${count > 1 ? ` (in ${count} tasks)` : ""}`);
+}
+
+function secretWarnings(secrets: readonly Secret[]): string[] {
+  const names = [...new Set(secrets.filter(({ value }) => value.length < shortestSecret).map(({ name }) => name))];
+  if (names.length === 0) return [];
+  return [`values of ${names.join(", ")} are shorter than ${shortestSecret} characters and are not redacted`];
+}
+
+function pinWarnings(datasets: readonly Dataset[]): string[] {
+  const pins = new Map(datasets.flatMap((dataset) => dataset.pins.map(({ url, commit }) => [url, commit] as const)));
+  return [...pins].map(
+    ([url, commit]) => `${url} is not pinned in the registry; this job uses commit ${commit.slice(0, 12)}`,
+  );
+}

@@ -1,0 +1,102 @@
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { AbortReason } from "../../engine/abort-reason.ts";
+
+export const failureTypes = [
+  "environment_build_failed",
+  "environment_build_timeout",
+  "environment_image_pull_failed",
+  "environment_start_failed",
+  "environment_resource_allocation_failed",
+  "agent_install_failed",
+  "agent_install_timeout",
+  "agent_execution_failed",
+  "agent_execution_timeout",
+  "verifier_failed",
+  "verifier_timeout",
+  "verifier_reward_missing",
+  "verifier_reward_invalid",
+  "environment_teardown_failed",
+  "task_invalid",
+  "task_not_found",
+  "trial_cancelled",
+  "internal_error",
+] as const;
+
+export type FailureType = (typeof failureTypes)[number];
+
+/** What a trial honestly ended with instead of a reward; a datum, never thrown. */
+export interface Failure {
+  readonly type: FailureType;
+  /** One line or a few that a person can act on. */
+  readonly message: string;
+  /** Where the fault lies, when it is not the agent's or the task's. */
+  readonly cause: "infrastructure" | null;
+  /** Everything worth keeping for error.txt: hints, causes, stacks. */
+  readonly detail: string;
+}
+
+/** What was being done when something was thrown. */
+export type Step = "build" | "pull" | "start" | "install" | "execute" | "verify" | "teardown";
+
+const failedTypes: Readonly<Record<Step, FailureType>> = {
+  build: "environment_build_failed",
+  pull: "environment_image_pull_failed",
+  start: "environment_start_failed",
+  install: "agent_install_failed",
+  execute: "agent_execution_failed",
+  verify: "verifier_failed",
+  teardown: "environment_teardown_failed",
+};
+
+const timeoutTypes: Readonly<Record<Step, FailureType>> = {
+  ...failedTypes,
+  build: "environment_build_timeout",
+  install: "agent_install_timeout",
+  execute: "agent_execution_timeout",
+  verify: "verifier_timeout",
+};
+
+/** The one translation of what was thrown into what is recorded. */
+export function failureOf(thrown: unknown, step: Step): Failure {
+  if (thrown instanceof AbortReason) return abortFailure(thrown, step);
+  if (thrown instanceof RolloutError) {
+    const type =
+      thrown.code === "resource_allocation_failed" ? "environment_resource_allocation_failed" : failedTypes[step];
+    const isTaskFault = thrown.code === "image_build_failed" && !thrown.transient;
+    return {
+      type,
+      message: thrown.message,
+      cause: isTaskFault ? null : "infrastructure",
+      detail: describeThrown(thrown),
+    };
+  }
+  return {
+    type: "internal_error",
+    message: `unexpected: ${messageOf(thrown)}`,
+    cause: null,
+    detail: describeThrown(thrown),
+  };
+}
+
+function abortFailure(reason: AbortReason, step: Step): Failure {
+  if (reason.kind === "deadline") {
+    const cause = step === "pull" || step === "start" ? "infrastructure" : null;
+    return { type: timeoutTypes[step], message: reason.message, cause, detail: reason.message };
+  }
+  if (reason.kind === "internal")
+    return { type: "internal_error", message: reason.message, cause: null, detail: describeThrown(reason) };
+  return { type: "trial_cancelled", message: reason.message, cause: null, detail: reason.message };
+}
+
+/** Message, hint and the chain of causes, with stacks only for what nobody expected. */
+export function describeThrown(thrown: unknown): string {
+  const lines: string[] = [];
+  for (let current: unknown = thrown, depth = 0; current !== undefined && depth < 8; depth++) {
+    const isOurs = current instanceof RolloutError || current instanceof AbortReason;
+    const text = isOurs || !(current instanceof Error) ? messageOf(current) : (current.stack ?? current.message);
+    lines.push(depth === 0 ? text : `caused by: ${text}`);
+    if (current instanceof RolloutError && current.hint !== undefined) lines.push(`hint: ${current.hint}`);
+    current = current instanceof Error ? current.cause : undefined;
+  }
+  return lines.join("\n");
+}

@@ -1,0 +1,190 @@
+import { mkdir } from "node:fs/promises";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { RetryBudget, retryTransient } from "../../engine/retry.ts";
+import type { Slot } from "../../engine/window.ts";
+import { trialPaths } from "../output/job-paths.ts";
+import { keepCallEvidence, keepTryEvidence, writeTrialError, writeTrialResult } from "../output/trial-files.ts";
+import type { TrialResultFile } from "../output/trial-result-schema.ts";
+import { readAgentUsage } from "./collect-logs.ts";
+import { EnvironmentLease } from "./environment-lease.ts";
+import { describeThrown, failureOf, type Failure } from "./failure.ts";
+import { planLimits, planResources } from "./limits.ts";
+import { PhaseClock } from "./phase-clock.ts";
+import { runTry, type TryOutcome } from "./run-try.ts";
+import { trialLabels, type Trial } from "./trial.ts";
+import type { TrialContext } from "./trial-context.ts";
+import { TrialLedger } from "./trial-ledger.ts";
+import type { TryState } from "./try-state.ts";
+
+/** Called with the result as soon as it exists, before the environment is given back. */
+export type OnResult = (result: TrialResultFile) => Promise<void>;
+
+/** Runs one trial to its end and returns its result, which is on disk by then. Never throws. */
+export async function runTrial(
+  trial: Trial,
+  context: TrialContext,
+  slot: Slot,
+  onResult: OnResult,
+): Promise<TrialResultFile> {
+  const ledger = new TrialLedger(trial, context);
+  context.emit({ type: "unit_started", at: context.clock.now(), key: trial.key, labels: trialLabels(trial) });
+  try {
+    await mkdir(trialPaths(context.jobDir, trial.key).dir, { recursive: true });
+    return await runTries(trial, context, slot, ledger, onResult);
+  } catch (thrown) {
+    // A bug of ours or a disk that takes nothing more: the trial still has a result, if only in the journal.
+    const failure = { ...failureOf(thrown, "start"), type: "internal_error" as const };
+    context.log.write("error", "a trial ended unexpectedly", { trial: trial.key, error: describeThrown(thrown) });
+    const result = ledger.result({ reward: null, failure });
+    await onResult(result).catch(() => {});
+    return result;
+  }
+}
+
+async function runTries(
+  trial: Trial,
+  context: TrialContext,
+  slot: Slot,
+  ledger: TrialLedger,
+  onResult: OnResult,
+): Promise<TrialResultFile> {
+  const { job, clock, redactor, emit } = context;
+  const paths = trialPaths(context.jobDir, trial.key);
+  const { task, refusal } = trial;
+  if (refusal || task.status === "broken") return refuse(trial, context, ledger, onResult);
+
+  const budget = new RetryBudget(job.retry);
+  const limits = planLimits(job, task.config);
+  const waitToRetry = async (waitMs: number, failure: Failure, over?: Promise<void>): Promise<void> => {
+    const message = redactor.text(failure.message);
+    emit({
+      type: "unit_retry",
+      at: clock.now(),
+      key: trial.key,
+      tries: budget.used,
+      waitMs,
+      failure: { type: failure.type, message },
+    });
+    await slot.lendWhile(() => over ?? clock.sleep(waitMs, context.signal));
+  };
+  const keepCall = async (error: unknown): Promise<void> => {
+    ledger.countRetry();
+    await keepCallEvidence(paths, budget.used, describeThrown(error), redactor);
+  };
+  for (let lost = 0; ; lost++) {
+    const state: TryState = {
+      context,
+      trial,
+      task,
+      paths,
+      limits,
+      resources: planResources(job, task.config),
+      phases: new PhaseClock(clock, (phase) => emit({ type: "unit_phase", at: clock.now(), key: trial.key, phase })),
+      onLine: (line) => emit({ type: "unit_activity", at: clock.now(), key: trial.key, line: redactor.text(line) }),
+      warn: (message) => ledger.warn(message),
+      retry: (call) =>
+        retryTransient(call, budget, async (waitMs, error) => {
+          await keepCall(error);
+          await waitToRetry(waitMs, failureOf(error, state.step));
+        }),
+      obtainImage: (plan) =>
+        context.images.obtain(plan, limits.imageMs, context.signal, async ({ error, waitMs, over }) => {
+          budget.take(error);
+          await keepCall(error);
+          await waitToRetry(waitMs, failureOf(error, state.step), over);
+        }),
+      lost,
+      step: "build",
+      verifierEnvironment: null,
+      isCollected: false,
+      leftovers: [],
+    };
+    ledger.beginTry(state);
+    const end = await endTry(state, ledger, budget, onResult);
+    if (end.kind === "finished") return end.result;
+    ledger.countRetry();
+    await keepTryEvidence(paths, budget.used, end.failure.detail, redactor);
+    try {
+      await waitToRetry(end.waitMs, end.failure);
+    } catch (thrown) {
+      return await finish(ledger, context, paths, { reward: null, failure: failureOf(thrown, "start") }, onResult);
+    }
+  }
+}
+
+type TryEnd =
+  | { readonly kind: "finished"; readonly result: TrialResultFile }
+  | { readonly kind: "again"; readonly waitMs: number; readonly failure: Failure };
+
+async function endTry(state: TryState, ledger: TrialLedger, budget: RetryBudget, onResult: OnResult): Promise<TryEnd> {
+  const { context, paths } = state;
+  const lease = new EnvironmentLease(context);
+  let end: TryEnd;
+  {
+    await using _lease = lease;
+    const outcome = await runTry(state, lease);
+    ledger.endTry(outcome, lease.cost(), await readAgentUsage(paths, state.warn));
+    const waitMs = wasLost(outcome) ? budget.take(outcome.thrown) : null;
+    if (waitMs !== null && outcome.failure) end = { kind: "again", waitMs, failure: outcome.failure };
+    else {
+      end = { kind: "finished", result: await finish(ledger, context, paths, outcome, onResult) };
+      if (shouldKeep(context.job.environment.preserveEnv, outcome)) lease.keep();
+    }
+    ledger.beginTeardown();
+  }
+  if (end.kind === "again") {
+    for (const problem of lease.report.problems) state.warn(problem);
+    return end;
+  }
+  const result = ledger.tornDown(lease.report);
+  if (lease.report.problems.length > 0) {
+    const earlier = ledger.failure ? `${ledger.failure.type}\n${ledger.failure.detail}\n\n` : "";
+    await writeTrialError(
+      paths,
+      `${earlier}environment_teardown_failed\n${lease.report.problems.join("\n")}`,
+      context.redactor,
+    );
+    await onResult(result);
+  }
+  await writeTrialResult(paths, result, context.redactor);
+  return { kind: "finished", result };
+}
+
+async function finish(
+  ledger: TrialLedger,
+  context: TrialContext,
+  paths: ReturnType<typeof trialPaths>,
+  outcome: Pick<TryOutcome, "reward" | "failure">,
+  onResult: OnResult,
+): Promise<TrialResultFile> {
+  const result = ledger.result(outcome);
+  if (outcome.failure)
+    await writeTrialError(paths, `${outcome.failure.type}\n${outcome.failure.detail}`, context.redactor);
+  await writeTrialResult(paths, result, context.redactor);
+  await onResult(result);
+  return result;
+}
+
+async function refuse(
+  trial: Trial,
+  context: TrialContext,
+  ledger: TrialLedger,
+  onResult: OnResult,
+): Promise<TrialResultFile> {
+  const { task, refusal } = trial;
+  const broken = task.status === "broken" ? task : null;
+  const type = refusal?.type ?? broken?.failureType ?? "task_invalid";
+  const message = refusal?.message ?? broken?.message ?? "the task cannot be run";
+  const failure: Failure = { type, message, cause: null, detail: message };
+  return finish(ledger, context, trialPaths(context.jobDir, trial.key), { reward: null, failure }, onResult);
+}
+
+function wasLost({ thrown }: TryOutcome): boolean {
+  return thrown instanceof RolloutError && thrown.code === "environment_lost";
+}
+
+function shouldKeep(policy: string, { reward, failure }: TryOutcome): boolean {
+  if (policy === "always") return true;
+  if (policy === "never" || failure?.type === "trial_cancelled") return false;
+  return failure !== null || (reward !== null && reward < 1);
+}

@@ -1,0 +1,245 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import type { Environment, Placement } from "../../environments/environment.ts";
+import { startDeadline } from "../../engine/deadline.ts";
+import { withDeadline } from "../../engine/with-deadline.ts";
+import type { Workspace } from "../agents/agent-step.ts";
+import { findAgent } from "../agents/find-agent.ts";
+import { callEnvironment } from "./call-environment.ts";
+import { collectLogs } from "./collect-logs.ts";
+import type { EnvironmentLease } from "./environment-lease.ts";
+import { failureOf, type Failure, type FailureType, type Step } from "./failure.ts";
+import { collectLimitMs } from "./limits.ts";
+import { openCapture, runCaptured } from "./run-captured.ts";
+import { runVerifier, transferPaths, verifierPlacements, type VerifierOutcome } from "./run-verifier.ts";
+import { failureOfEnd } from "./step-end.ts";
+import type { TryState } from "./try-state.ts";
+
+export interface TryOutcome extends VerifierOutcome {
+  /** What was thrown, when the failure came from a throw; decides about a retry. */
+  readonly thrown: unknown;
+  readonly environment: Environment | null;
+}
+
+/** Takes a trial through its phases once. Never throws: whatever goes wrong is the outcome. */
+export async function runTry(state: TryState, lease: EnvironmentLease): Promise<TryOutcome> {
+  let environment: Environment | null = null;
+  let outcome: VerifierOutcome & { readonly thrown: unknown };
+  try {
+    environment = await setUpEnvironment(state, lease);
+    const failure = (await setUpAgent(state, environment)) ?? (await executeAgent(state, environment));
+    const marked = failure ? { reward: null, failure } : await verify(state, environment, lease);
+    outcome = { ...marked, thrown: undefined };
+  } catch (thrown) {
+    outcome = { reward: null, failure: failureOf(thrown, state.step), thrown };
+  }
+  state.phases.end();
+  if (environment && !state.isCollected) await collectAfterFailure(state, environment, outcome.failure);
+  return { ...outcome, environment };
+}
+
+async function setUpEnvironment(state: TryState, lease: EnvironmentLease): Promise<Environment> {
+  const { context, trial, task } = state;
+  state.phases.begin("environment_setup");
+  const plan = trial.image;
+  if (!plan) throw new Error(`trial ${trial.key} was started without an image plan`);
+  state.step = plan.kind === "pull" ? "pull" : "build";
+  const image = await state.obtainImage(plan);
+  state.step = "start";
+  const instruction = await readFile(join(task.directory, "instruction.md"));
+  const place: Placement[] = [
+    { kind: "directory", target: "/logs/agent" },
+    { kind: "directory", target: "/logs/verifier" },
+    { kind: "file", content: instruction, target: context.job.instructionPath, mode: 0o644 },
+  ];
+  return createEnvironment(state, lease, image, place, "");
+}
+
+async function createEnvironment(
+  state: TryState,
+  lease: EnvironmentLease,
+  image: string,
+  place: readonly Placement[],
+  suffix: string,
+): Promise<Environment> {
+  const { context, trial, limits } = state;
+  return state.retry(async () => {
+    using deadline = startDeadline({
+      clock: context.clock,
+      limitMs: limits.startMs,
+      parent: context.signal,
+      what: "starting the environment",
+    });
+    return await lease.create({
+      image,
+      // One that was lost may not be gone yet when the next is made.
+      name: `${trial.id}${state.lost === 0 ? "" : `-r${state.lost}`}${suffix}`,
+      limits: state.resources,
+      place,
+      labels: { ...context.labels, "rollout.trial": trial.id, "rollout.trial-key": trial.key },
+      signal: deadline.signal,
+    });
+  });
+}
+
+async function setUpAgent(state: TryState, environment: Environment): Promise<Failure | null> {
+  const { context, trial, task, limits } = state;
+  const { setup } = findAgent(trial.agent, task.directory);
+  if (setup) state.phases.begin("agent_setup");
+  const { agent: network } = context.job.environment.network;
+  if (network !== "full")
+    await state.retry(() =>
+      callEnvironment(context, "setting the network", (signal) => environment.setNetwork(network, signal)),
+    );
+  if (!setup) {
+    await (await openCapture(context, state.paths.setup, state.warn))[Symbol.asyncDispose]();
+    state.phases.pass("agent_setup");
+    return null;
+  }
+  const step = openWorkspace(state, environment, {
+    step: "install",
+    dir: state.paths.setup,
+    limitMs: limits.installMs,
+    what: "agent install",
+    failureType: "agent_install_failed",
+  });
+  await setup(step.workspace);
+  return step.failure();
+}
+
+async function executeAgent(state: TryState, environment: Environment): Promise<Failure | null> {
+  const { context, trial, task, limits } = state;
+  state.phases.begin("agent_execution");
+  if (state.step === "install") state.step = "execute";
+  const step = openWorkspace(state, environment, {
+    step: "execute",
+    dir: state.paths.command,
+    limitMs: limits.executeMs,
+    what: "agent execution",
+    failureType: "agent_execution_failed",
+  });
+  // So that both files are there even if the agent never runs a command.
+  await (await openCapture(context, state.paths.command, state.warn))[Symbol.asyncDispose]();
+  await findAgent(trial.agent, task.directory).execute(step.workspace);
+  state.step = "execute";
+  return step.failure();
+}
+
+interface WorkspaceOptions {
+  readonly step: Step;
+  readonly dir: string;
+  readonly limitMs: number;
+  readonly what: string;
+  readonly failureType: FailureType;
+}
+
+function openWorkspace(
+  state: TryState,
+  environment: Environment,
+  options: WorkspaceOptions,
+): { workspace: Workspace; failure: () => Failure | null } {
+  const { context, trial } = state;
+  let failure: Failure | null = null;
+  let hasRun = false;
+  const workspace: Workspace = {
+    place(items) {
+      const copy = (): Promise<void> =>
+        callEnvironment(context, "copying files", (signal) => environment.copyTo(items, signal));
+      return hasRun ? copy() : state.retry(copy);
+    },
+    async run(command) {
+      hasRun = true;
+      // Until its first command runs, what fails is the environment's start and not the agent.
+      state.step = options.step;
+      const end = await runCaptured({
+        context,
+        environment,
+        command,
+        env: { ...trial.agent.env, ROLLOUT_TASK_INSTRUCTION: context.job.instructionPath },
+        dir: options.dir,
+        limitMs: options.limitMs,
+        what: options.what,
+        onLine: state.onLine,
+        warn: state.warn,
+      });
+      failure = failureOfEnd(end, options.what, options.failureType, state.resources);
+      return failure === null;
+    },
+  };
+  return { workspace, failure: () => failure };
+}
+
+async function verify(state: TryState, environment: Environment, lease: EnvironmentLease): Promise<VerifierOutcome> {
+  const { context, task, trial } = state;
+  const { job } = context;
+  const isKilled = (job.verifier.leftovers ?? task.config.verifier.leftovers) === "kill";
+  state.leftovers = await callEnvironment(context, "listing processes", (signal) => environment.listProcesses(signal));
+  if (isKilled && state.leftovers.length > 0)
+    await callEnvironment(context, "ending processes", (signal) => environment.killProcesses(signal));
+  if (job.verifier.disable) return { reward: null, failure: null };
+
+  state.phases.begin("verifier");
+  state.step = "verify";
+  if ((job.verifier.environment ?? task.config.verifier.environment) !== "separate") {
+    await callEnvironment(context, "copying the tests", (signal) =>
+      environment.copyTo(verifierPlacements(task.directory), signal),
+    );
+    return runVerifier(state, environment, false);
+  }
+  // The agent's own logs come from its environment; the verifier's from the fresh one.
+  await collectAgentLogs(state, environment);
+  const plan = trial.image;
+  if (!plan) throw new Error(`trial ${trial.key} was started without an image plan`);
+  const image = await state.obtainImage(plan);
+  const instruction = await readFile(join(task.directory, "instruction.md"));
+  const fresh = await createEnvironment(
+    state,
+    lease,
+    image,
+    [
+      { kind: "directory", target: "/logs/agent" },
+      { kind: "file", content: instruction, target: job.instructionPath, mode: 0o644 },
+      ...verifierPlacements(task.directory),
+    ],
+    "-v",
+  );
+  state.verifierEnvironment = fresh;
+  await transferPaths(state, environment, fresh);
+  return runVerifier(state, fresh, true);
+}
+
+async function collectAgentLogs(state: TryState, environment: Environment): Promise<void> {
+  try {
+    await collectLogs(state, environment, "");
+  } catch (error) {
+    if (!(error instanceof RolloutError) || error.code === "environment_lost") throw error;
+    state.warn(`/logs could not be copied: ${error.message}`);
+  }
+}
+
+async function collectAfterFailure(
+  state: TryState,
+  agentEnvironment: Environment,
+  failure: Failure | null,
+): Promise<void> {
+  // The agent's own logs were taken before a separate verifier began.
+  const environment = state.verifierEnvironment ?? agentEnvironment;
+  if (failure) await endProcesses(state, environment);
+  try {
+    await collectLogs(state, environment, state.verifierEnvironment ? "verifier" : "");
+  } catch (error) {
+    state.warn(`/logs could not be copied: ${messageOf(error)}`);
+  }
+}
+
+// An agent that failed or was cut short must not go on writing while its logs are read.
+async function endProcesses({ context, warn }: TryState, environment: Environment): Promise<void> {
+  const { clock, forceSignal: parent } = context;
+  const limit = { clock, limitMs: collectLimitMs, parent, what: "ending processes", graceMs: 1000 };
+  try {
+    await withDeadline(limit, (signal) => environment.killProcesses(signal));
+  } catch (error) {
+    warn(`what the agent left running could not be ended: ${messageOf(error)}`);
+  }
+}

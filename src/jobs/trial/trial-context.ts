@@ -1,0 +1,27 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Redactor } from "../../base/redactor.ts";
+import type { EnvironmentProvider } from "../../environments/environment.ts";
+import type { RunListener } from "../../store/run.ts";
+import type { Job } from "../config/job.ts";
+import type { ImageShelf } from "./image-shelf.ts";
+
+/** What every trial of a job shares. */
+export interface TrialContext {
+  readonly job: Job;
+  readonly jobDir: string;
+  readonly provider: EnvironmentProvider;
+  readonly images: ImageShelf;
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+  readonly log: Log;
+  readonly emit: RunListener;
+  /** Labels that every environment of this run carries: run id and owner. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Ends the work of running trials. */
+  readonly signal: AbortSignal;
+  /** Ends even the waiting for teardown. */
+  readonly forceSignal: AbortSignal;
+  /** Told of every environment that could not be removed, with the way to do it by hand. */
+  onLeftBehind(environmentId: string): void;
+}

@@ -1,0 +1,157 @@
+import type { TrialResultFile } from "../output/trial-result-schema.ts";
+import type { AgentUsage } from "./collect-logs.ts";
+import type { TeardownReport } from "./environment-lease.ts";
+import type { Failure } from "./failure.ts";
+import type { PhaseName } from "./phase-clock.ts";
+import type { TryOutcome } from "./run-try.ts";
+import type { Trial } from "./trial.ts";
+import type { TrialContext } from "./trial-context.ts";
+import type { TryState } from "./try-state.ts";
+
+// More than this helps nobody; the count tells the rest.
+const mostWarnings = 50;
+
+/** Keeps what becomes of a trial over its tries and turns it into its result. */
+export class TrialLedger {
+  readonly #trial: Trial;
+  readonly #context: TrialContext;
+  readonly #startedAt: number;
+  readonly #from: number;
+  readonly #warnings: string[] = [];
+  #moreWarnings = 0;
+  #tries = 1;
+  #state: TryState | undefined;
+  #outcome: TryOutcome | undefined;
+  #cost: number | null = 0;
+  #usage: AgentUsage | null = null;
+  #result: TrialResultFile | undefined;
+  #teardownFrom = 0;
+  failure: Failure | null = null;
+
+  constructor(trial: Trial, context: TrialContext) {
+    this.#trial = trial;
+    this.#context = context;
+    this.#startedAt = context.clock.now();
+    this.#from = context.clock.monotonic();
+  }
+
+  warn(message: string): void {
+    if (this.#warnings.includes(message)) return;
+    if (this.#warnings.length < mostWarnings) this.#warnings.push(message);
+    else this.#moreWarnings++;
+  }
+
+  countRetry(): void {
+    this.#tries++;
+  }
+
+  beginTry(state: TryState): void {
+    this.#state = state;
+  }
+
+  endTry(outcome: TryOutcome, cost: number | null, usage: AgentUsage | null): void {
+    this.#outcome = outcome;
+    this.#cost = this.#cost === null || cost === null ? null : this.#cost + cost;
+    this.#usage = usage;
+  }
+
+  beginTeardown(): void {
+    this.#teardownFrom = this.#context.clock.monotonic();
+  }
+
+  /** The result as it stands before the environment is given back. */
+  result({ reward, failure }: Pick<TryOutcome, "reward" | "failure">): TrialResultFile {
+    const { clock } = this.#context;
+    const { task, agent, attempt, datasetName, id } = this.#trial;
+    this.failure = failure;
+    this.#result = {
+      task_name: task.name,
+      dataset_name: datasetName,
+      agent_name: agent.name,
+      attempt,
+      task_git_commit_id: task.gitCommitId,
+      reward,
+      cost: this.#cost,
+      error: failure ? { type: failure.type, message: failure.message, cause: failure.cause } : null,
+      durations: {
+        total_sec: toSeconds(clock.monotonic() - this.#from),
+        environment_setup_sec: this.#durationOf("environment_setup"),
+        agent_setup_sec: this.#durationOf("agent_setup"),
+        agent_execution_sec: this.#durationOf("agent_execution"),
+        verifier_sec: this.#durationOf("verifier"),
+      },
+      timestamps: {
+        started_at: toIso(this.#startedAt),
+        environment_setup_started_at: this.#instantOf("environment_setup", "startedAt"),
+        environment_setup_ended_at: this.#instantOf("environment_setup", "endedAt"),
+        agent_setup_started_at: this.#instantOf("agent_setup", "startedAt"),
+        agent_setup_ended_at: this.#instantOf("agent_setup", "endedAt"),
+        agent_execution_started_at: this.#instantOf("agent_execution", "startedAt"),
+        agent_execution_ended_at: this.#instantOf("agent_execution", "endedAt"),
+        verifier_started_at: this.#instantOf("verifier", "startedAt"),
+        verifier_ended_at: this.#instantOf("verifier", "endedAt"),
+        ended_at: toIso(clock.now()),
+      },
+      trial_id: id,
+      tries: this.#tries,
+      warnings: this.#allWarnings(),
+      agent_usage: this.#usage && {
+        cost_usd: this.#usage.costUsd,
+        input_tokens: this.#usage.inputTokens,
+        output_tokens: this.#usage.outputTokens,
+      },
+      task: {
+        source: task.status === "ready" ? task.config.source : null,
+        metadata: task.status === "ready" ? task.config.metadata : {},
+        dataset_version: this.#trial.datasetVersion,
+      },
+      environment: this.#outcome?.environment?.facts ?? null,
+      leftovers: this.#state?.leftovers.map(({ pid, command }) => ({ pid, command })) ?? [],
+      teardown: null,
+    };
+    return this.#result;
+  }
+
+  /** The same result after the environment was given back, with what went wrong in doing so. */
+  tornDown(report: TeardownReport): TrialResultFile {
+    if (!this.#result) throw new Error("a trial was torn down before it had a result");
+    for (const problem of report.problems) this.warn(problem);
+    const teardownError = {
+      type: "environment_teardown_failed",
+      message: report.problems.join("\n"),
+      cause: "infrastructure",
+    } as const;
+    const hadEnvironment = this.#outcome?.environment !== null;
+    this.#result = {
+      ...this.#result,
+      error: this.#result.error ?? (report.problems.length > 0 ? teardownError : null),
+      warnings: this.#allWarnings(),
+      teardown: hadEnvironment
+        ? { duration_sec: toSeconds(this.#context.clock.monotonic() - this.#teardownFrom), kept: report.kept }
+        : null,
+    };
+    return this.#result;
+  }
+
+  #allWarnings(): string[] {
+    return this.#moreWarnings > 0 ? [...this.#warnings, `and ${this.#moreWarnings} more`] : [...this.#warnings];
+  }
+
+  #durationOf(phase: PhaseName): number | null {
+    const times = this.#state?.phases.timesOf(phase);
+    return times ? toSeconds(times.durationMs) : null;
+  }
+
+  #instantOf(phase: PhaseName, edge: "startedAt" | "endedAt"): string | null {
+    const times = this.#state?.phases.timesOf(phase);
+    return times ? toIso(times[edge]) : null;
+  }
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function toSeconds(ms: number): number {
+  return Math.round(ms) / 1000;
+}

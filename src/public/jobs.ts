@@ -1,0 +1,110 @@
+import "../base/check-node.ts";
+import { randomUUID } from "node:crypto";
+import { basename, resolve } from "node:path";
+import { systemClock } from "../base/clock.ts";
+import { readHost } from "../base/host.ts";
+import { silentLog } from "../base/log.ts";
+import { followSignal } from "../engine/abort-reason.ts";
+import type { ProviderModule } from "../environments/environment.ts";
+import { loadProviderModule } from "../environments/registry.ts";
+import type { DatasetRef } from "../jobs/config/job.ts";
+import { defineJob, loadJob } from "../jobs/config/load-job.ts";
+import { prepareJob } from "../jobs/prepare-job.ts";
+import { runPreparedJob, type JobRun } from "../jobs/run-job.ts";
+import { loadDataset as loadDatasetWith } from "../jobs/tasks/load-datasets.ts";
+import { loadTask as loadTaskWith } from "../jobs/tasks/load-task.ts";
+import { readRegistry as readRegistryWith } from "../jobs/tasks/read-registry.ts";
+import type { RegistryEntry } from "../jobs/tasks/registry-schema.ts";
+import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
+import type { Dataset, TaskEntry } from "../jobs/tasks/task.ts";
+import type { RunListener } from "../store/run.ts";
+
+export { RolloutError } from "../base/rollout-error.ts";
+export type { Problem } from "../base/problem.ts";
+export { readJob, type JobRecord } from "../jobs/output/read-job.ts";
+export type { JobResultFile } from "../jobs/output/job-result-schema.ts";
+export type { TrialResultFile } from "../jobs/output/trial-result-schema.ts";
+export type { RunEvent, RunListener, Unit } from "../store/run.ts";
+export type { BrokenTask, Dataset, ReadyTask, TaskEntry } from "../jobs/tasks/task.ts";
+export type { JobRun };
+
+export interface RunJobOptions {
+  /** Cancels the job: running trials are terminated and cleaned up, the others are skipped. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onEvent?: RunListener | undefined;
+  /** What relative paths in a job given as an object start from; the working directory when absent. */
+  readonly baseDir?: string | undefined;
+  /** Providers given in code, by the name that `environment.type` uses. */
+  readonly environments?: Readonly<Record<string, ProviderModule>> | undefined;
+  readonly selection?: Partial<TaskSelection> | undefined;
+}
+
+const everything: TaskSelection = {
+  include: [],
+  exclude: [],
+  tags: [],
+  categories: [],
+  limit: null,
+  sample: null,
+  seed: 0,
+};
+
+/** Runs a job given as a file or as an object in the words of a job file; rejects only before anything has started. */
+export async function runJob(
+  config: string | Readonly<Record<string, unknown>>,
+  options: RunJobOptions = {},
+): Promise<JobRun> {
+  const host = readHost(process);
+  const signal = followSignal(options.signal, "the job");
+  const job =
+    typeof config === "string"
+      ? await loadJob(config, [], host)
+      : defineJob(config, resolve(options.baseDir ?? host.cwd), [], host);
+  const shared = { host, clock: systemClock, signal, runId: randomUUID() };
+  const loadProvider = async (type: string, baseDir: string): Promise<ProviderModule> =>
+    options.environments?.[type] ?? loadProviderModule(type, baseDir);
+  await using prepared = await prepareJob(job, {
+    ...shared,
+    log: silentLog,
+    selection: { ...everything, ...options.selection },
+    loadProvider,
+    onProgress: () => {},
+  });
+  await prepared.provider.probe(signal);
+  return await runPreparedJob(prepared, {
+    ...shared,
+    forceSignal: new AbortController().signal,
+    onEvent: options.onEvent ?? (() => {}),
+    onLog: () => {},
+  });
+}
+
+/** The task in a directory: ready to run, or broken with every problem it has. */
+export function loadTask(directory: string, options: { readonly signal?: AbortSignal } = {}): Promise<TaskEntry> {
+  const path = resolve(directory);
+  return loadTaskWith({
+    directory: path,
+    name: basename(path),
+    datasetName: "tasks",
+    gitCommitId: null,
+    signal: followSignal(options.signal, "loading"),
+  });
+}
+
+/** A dataset by its directory, or by registry, name and version. */
+export function loadDataset(ref: DatasetRef, options: { readonly signal?: AbortSignal } = {}): Promise<Dataset> {
+  return loadDatasetWith(ref, {
+    host: readHost(process),
+    clock: systemClock,
+    signal: followSignal(options.signal, "loading"),
+    log: silentLog,
+  });
+}
+
+/** The datasets that a registry file or address lists. */
+export function readRegistry(
+  ref: { readonly path: string } | { readonly url: string },
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<RegistryEntry[]> {
+  return readRegistryWith(ref, { signal: followSignal(options.signal, "reading"), clock: systemClock });
+}

@@ -1,0 +1,35 @@
+import { plainText, fitWidth } from "../base/terminal-text.ts";
+import type { RunEvent, RunShape, Unit } from "../store/run.ts";
+import { durationText, elapsedText, markText } from "./number-text.ts";
+import { findMark } from "./run-tally.ts";
+import type { Style } from "./style.ts";
+import { unitNames } from "./unit-names.ts";
+
+// Enough to see a cause, short enough that one failure does not fill a screen.
+const longestMessage = 400;
+
+/** What became of a unit: `pass cpe tb/chess #1 1.0 34s`, or `failed …` with its reason. */
+export function finishedLine(unit: Unit, shape: RunShape, style: Style): string {
+  const name = unitNames(unit.labels, shape).full || plainText(unit.key);
+  const mark = findMark(unit, shape.markName);
+  const time = durationText(unit.durationSec);
+  const reason = unit.failure ? plainText(`${unit.failure.type}: ${unit.failure.message}`) : null;
+  const end = reason === null ? "" : ` ${style.signs.dash} ${fitWidth(reason, longestMessage)}`;
+  if (mark === null && unit.failure) return `${style.red("failed")} ${name} ${time}${end}`;
+  if (mark === null) return `done ${name} ${time}`;
+  const verdict = mark >= shape.passAt ? style.green("pass") : style.yellow("not passed");
+  return `${verdict} ${name} ${markText(mark)} ${time}${end}`;
+}
+
+/** A warning on one line. */
+export function warningLine(message: string, style: Style): string {
+  return `${style.yellow("warning")} ${fitWidth(plainText(message), longestMessage)}`;
+}
+
+/** A try that failed and when the next one comes. */
+export function retryLine(name: string, event: RunEvent & { readonly type: "unit_retry" }, style: Style): string {
+  const wait = elapsedText(Math.ceil(event.waitMs / 1000));
+  const reason = plainText(`${event.failure.type}: ${event.failure.message}`);
+  const end = ` ${style.signs.dash} ${fitWidth(reason, longestMessage)}`;
+  return `${style.yellow("retry")} ${name} try ${event.tries + 1} in ${wait}${end}`;
+}

@@ -1,0 +1,171 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { displayWidth, plainText } from "../base/terminal-text.ts";
+import type { RunHead, RunTail } from "../store/run.ts";
+import { renderSummary, type RenderSummaryOptions } from "./render-summary.ts";
+import { RunTally } from "./run-tally.ts";
+import { summarizeTally } from "./summarize-tally.ts";
+import { sampleHead, sampleUnit, type SampleUnit } from "./testing/sample-run.ts";
+
+const tail: RunTail = {
+  status: "completed",
+  skipped: 0,
+  durationSec: 4321,
+  next: ["rollout show jobs/tb2-sweep", "rollout plan job.yaml"],
+};
+const plain: RenderSummaryOptions = { columns: 100, colour: false, unicode: true };
+
+function render(
+  units: readonly SampleUnit[],
+  options: Partial<RenderSummaryOptions> = {},
+  head: Partial<RunHead> = {},
+  end: Partial<RunTail> = {},
+): string {
+  const run = sampleHead({ total: units.length, ...head });
+  const tally = new RunTally(run.shape);
+  for (const unit of units) tally.add(sampleUnit(unit));
+  return renderSummary(summarizeTally(tally, run), { ...tail, ...end }, { ...plain, ...options });
+}
+
+const failures = [
+  { type: "agent_execution_timeout", message: "agent execution took longer than 600 s" },
+  {
+    type: "environment_build_failed",
+    message:
+      '\x1b[31mERROR\x1b[0m: failed to solve: process "/bin/sh -c apt-get update &&\n    apt-get install -y libfoo-dev" did not complete successfully: exit code 100; the log of the build goes on for many lines that nobody reads here',
+  },
+  { type: "verifier_reward_missing", message: "test.sh ended without /logs/verifier/reward.txt" },
+];
+
+/** Three agents on two datasets, with failures of three types, warnings and costs. */
+function sweep(attempts: number): SampleUnit[] {
+  const units: SampleUnit[] = [];
+  for (const agent of ["cpe", "claude-code", "oracle"]) {
+    for (const [dataset, tasks] of [
+      ["terminal-bench", 12],
+      ["swe-smoke", 6],
+    ] as const) {
+      for (let index = 0; index < tasks * attempts; index++) {
+        const task = `task-${index % tasks}`;
+        const mix = (index * 7 + agent.length * 3 + tasks) % 20;
+        const failure = agent !== "oracle" && mix < 3 ? (failures[mix] ?? null) : null;
+        const executionSec = 40 + ((index * 97 + agent.length * 13) % 500);
+        units.push({
+          agent,
+          dataset,
+          task,
+          attempt: Math.floor(index / tasks) + 1,
+          failure,
+          reward: failure ? null : agent === "oracle" || mix > 8 ? 1 : 0,
+          cost: agent === "oracle" ? 0 : mix === 12 ? null : 0.02 + mix / 200,
+          tries: mix === 7 ? 2 : 1,
+          durationSec: executionSec + 40,
+          phases: [
+            { name: "environment_setup", durationSec: 3 + (index % 30) },
+            { name: "agent_setup", durationSec: 4 + (index % 4) },
+            { name: "agent_execution", durationSec: executionSec },
+            { name: "verifier", durationSec: failure ? null : 5 + (index % 14) },
+          ],
+          warnings: mix === 5 ? ["the verifier could not fetch its own tools: its reward may be wrong"] : [],
+        });
+      }
+    }
+  }
+  return units;
+}
+
+describe("renderSummary", () => {
+  test.each([
+    ["summary-120", 1, { columns: 120 }],
+    ["summary-80", 1, { columns: 80 }],
+    ["summary-80-attempts", 4, { columns: 80 }],
+    ["summary-40", 1, { columns: 40 }],
+    ["summary-120-ascii", 4, { columns: 120, unicode: false }],
+    ["summary-80-colour", 1, { columns: 80, colour: true }],
+  ] as const)("reads as %s.txt shows", async (name, attempts, options) => {
+    const text = render(sweep(attempts), options, { metrics: ["mean", "sum", "min", "max"] });
+    await expect(text).toMatchFileSnapshot(`fixtures/${name}.txt`);
+  });
+
+  test("a run without units says so", () => {
+    expect(render([], {}, {}, { durationSec: 0.2, next: [] })).toBe(
+      "tb2-sweep · completed in 0.2s\nno trials to run\n\nresults  jobs/tb2-sweep\n",
+    );
+  });
+
+  test("a run that was cancelled before anything finished says how much it skipped", () => {
+    const text = render([], {}, { total: 54 }, { status: "cancelled", skipped: 54, durationSec: 3 });
+    expect(text).toContain("tb2-sweep · cancelled after 3.0s\n0 of 54 trials scored · 54 skipped\n");
+  });
+
+  test("a pass rate that hides failures is seen to hide them", () => {
+    const units = Array.from({ length: 10 }, (_, index) => ({
+      task: `t${index}`,
+      failure: index < 2 ? (failures[0] ?? null) : null,
+    }));
+    const text = render(units);
+    expect(text).toContain("8 of 10 trials scored · 8 passed · 2 failed");
+    expect(text).toMatch(/cpe +terminal-bench +100% .* 8 of 10 +80%/);
+  });
+
+  test("a run in which everything failed has no rate at all", () => {
+    const text = render([{ failure: failures[0] ?? null }]);
+    expect(text).toContain("0 of 1 trial scored · 1 failed");
+    expect(text).toMatch(/cpe +terminal-bench +– .* 0 of 1/);
+    expect(text).not.toMatch(/NaN|undefined|null/);
+  });
+
+  test("trials that nobody marked are told apart from those that failed", () => {
+    expect(render([{ reward: null }])).toContain("0 of 1 trial scored · 1 finished without a mark");
+  });
+
+  test("a reward that is not 0 or 1 gets its own mean and interval", () => {
+    const units = [0.2, 0.5, 0.9, 1].map((reward, index) => ({ task: `t${index}`, reward }));
+    const text = render(units, { columns: 140 });
+    expect(text).toMatch(/mean reward +95% CI/);
+    expect(text).toMatch(/0\.65 +0\.06–1\.0/);
+  });
+
+  test("costs that are not known are never shown as nothing", () => {
+    const text = render([{ cost: null }, { task: "b", cost: 1.5 }], { columns: 120 });
+    expect(text).toContain("$1.50 · cost of 1 trial unknown");
+    expect(text).toContain("$1.50 + ?");
+    expect(render([{ cost: null }])).toMatch(/cost of 1 trial unknown[^]* unknown /);
+    expect(render([{ cost: 0 }])).not.toContain("$");
+  });
+
+  test("a scored unit with a failed teardown is not shown as lost", () => {
+    const text = render([{ reward: 1, failure: { type: "environment_teardown_failed", message: "busy" } }]);
+    expect(text).toContain("1 trial scored all the same");
+  });
+
+  test("long lists of failures and warnings are cut and counted", () => {
+    const units = Array.from({ length: 14 }, (_, index) => ({
+      task: `t${index}`,
+      failure: { type: `type_${index}`, message: "x" },
+      warnings: [`warning ${index}`],
+    }));
+    const text = render(units);
+    expect(text).toContain("+ 4 more types");
+    expect(text).toContain("+ 9 more warnings");
+  });
+
+  test("hostile text cannot drive the terminal", () => {
+    const hostile = "\x1b[2J\x1b]0;x\x07evil\u202e\n\n";
+    const unit = { agent: hostile, task: hostile, warnings: [hostile], failure: { type: hostile, message: hostile } };
+    const text = render([unit], {}, { name: hostile, location: hostile }, { next: [hostile] });
+    expect(text).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+  });
+
+  test("no line is wider than the terminal, except what is there to be copied", () => {
+    const units = sweep(2);
+    const name = fc.string({ unit: "grapheme", maxLength: 30 });
+    fc.assert(
+      fc.property(fc.integer({ min: 40, max: 200 }), name, (columns, agent) => {
+        const text = render([...units.slice(0, 40), { agent, warnings: [agent] }], { columns }, {}, { next: [] });
+        for (const line of text.split("\n")) expect(displayWidth(plainText(line))).toBeLessThanOrEqual(columns);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,146 @@
+import { displayWidth, plainText } from "../base/terminal-text.ts";
+import type { RunEvent, RunHead, Unit } from "../store/run.ts";
+import { findMark } from "./run-tally.ts";
+import { unitNames } from "./unit-names.ts";
+
+/** A unit that has started and not finished. Times are those of the monotonic clock. */
+export interface RunningUnit {
+  readonly name: string;
+  readonly shortName: string;
+  readonly startedMs: number;
+  phase: string;
+  line: string;
+  /** Set while it waits to be tried again. */
+  retry: { readonly tries: number; readonly untilMs: number; readonly reason: string } | null;
+}
+
+const etaNeeds = 3;
+
+/** Where a run stands, kept in a handful of numbers and one entry for each running unit. */
+export class RunProgress {
+  head: RunHead | null = null;
+  startedMs = 0;
+  finished = 0;
+  scored = 0;
+  passed = 0;
+  failed = 0;
+  costUsd = 0;
+  unknownCosts = 0;
+  readonly running = new Map<string, RunningUnit>();
+  /** Display widths, remembered so that the columns of a live view do not jump. */
+  longestName = 0;
+  longestShortName = 0;
+  longestPhase = 0;
+  activity: { readonly line: string; readonly atMs: number } | null = null;
+  stopping: { readonly reason: string; readonly sinceMs: number } | null = null;
+  #durationSec = 0;
+  #markSum = 0;
+  #markMin = Number.POSITIVE_INFINITY;
+  #markMax = Number.NEGATIVE_INFINITY;
+
+  /** Takes an event in; `nowMs` is the monotonic time at which it came. */
+  apply(event: RunEvent, nowMs: number): void {
+    switch (event.type) {
+      case "run_started":
+        this.head = event.run;
+        this.startedMs = nowMs;
+        break;
+      case "unit_started":
+        this.#start(event.key, event.labels, nowMs);
+        break;
+      case "unit_phase":
+        this.#update(event.key, { phase: plainText(event.phase).replaceAll("_", " "), line: "", retry: null });
+        break;
+      case "unit_activity":
+        this.#update(event.key, { line: lastLine(event.line), retry: null });
+        break;
+      case "unit_retry": {
+        const reason = plainText(`${event.failure.type}: ${event.failure.message}`);
+        this.#update(event.key, { retry: { tries: event.tries, untilMs: nowMs + event.waitMs, reason } });
+        break;
+      }
+      case "unit_finished":
+        this.#finish(event.unit);
+        break;
+      case "run_activity":
+        this.activity = { line: lastLine(event.line), atMs: nowMs };
+        break;
+      case "run_stopping":
+        this.stopping = { reason: plainText(event.reason), sinceMs: nowMs };
+        break;
+    }
+  }
+
+  get total(): number {
+    return Math.max(this.head?.total ?? 0, this.finished);
+  }
+
+  /** Units that run right now, without those that wait for their next try. */
+  countActive(): number {
+    let active = 0;
+    for (const unit of this.running.values()) if (!unit.retry) active++;
+    return active;
+  }
+
+  /** A metric over the marks so far; null for one we do not know and while there is no mark. */
+  metric(name: string): number | null {
+    if (this.scored === 0) return null;
+    const values = new Map([
+      ["mean", this.#markSum / this.scored],
+      ["sum", this.#markSum],
+      ["min", this.#markMin],
+      ["max", this.#markMax],
+    ]);
+    return values.get(name) ?? null;
+  }
+
+  /** Seconds that are probably left; null until enough units have shown how long they take. */
+  estimateSec(nowMs: number): number | null {
+    if (!this.head || this.finished < etaNeeds || this.stopping) return null;
+    const each = this.#durationSec / this.finished;
+    const left = this.total - this.finished;
+    let work = Math.max(0, left - this.running.size) * each;
+    for (const unit of this.running.values()) work += Math.max(0, each - (nowMs - unit.startedMs) / 1000);
+    return work / Math.max(1, Math.min(this.head.concurrency, left));
+  }
+
+  #start(key: string, labels: Readonly<Record<string, string>>, nowMs: number): void {
+    const names = this.head ? unitNames(labels, this.head.shape) : { full: "", short: "" };
+    const name = names.full || plainText(key);
+    const shortName = names.short || name;
+    this.longestName = Math.max(this.longestName, displayWidth(name));
+    this.longestShortName = Math.max(this.longestShortName, displayWidth(shortName));
+    this.running.set(key, { name, shortName, startedMs: nowMs, phase: "", line: "", retry: null });
+  }
+
+  #update(key: string, change: Partial<RunningUnit>): void {
+    const unit = this.running.get(key);
+    if (!unit) return;
+    Object.assign(unit, change);
+    this.longestPhase = Math.max(this.longestPhase, displayWidth(unit.phase));
+  }
+
+  #finish(unit: Unit): void {
+    this.running.delete(unit.key);
+    this.finished++;
+    this.#durationSec += unit.durationSec;
+    if (unit.cost === null) this.unknownCosts++;
+    else this.costUsd += unit.cost;
+    const mark = this.head ? findMark(unit, this.head.shape.markName) : null;
+    if (mark === null) {
+      if (unit.failure) this.failed++;
+      return;
+    }
+    this.scored++;
+    if (mark >= (this.head?.shape.passAt ?? 1)) this.passed++;
+    this.#markSum += mark;
+    this.#markMin = Math.min(this.#markMin, mark);
+    this.#markMax = Math.max(this.#markMax, mark);
+  }
+}
+
+/** The last thing a text shows: programs overwrite their own progress with carriage returns. */
+function lastLine(text: string): string {
+  const parts = text.split(/[\r\n]/).map((part) => plainText(part).trim());
+  return parts.findLast((part) => part !== "") ?? "";
+}

@@ -1,0 +1,43 @@
+import { plainText } from "../base/terminal-text.ts";
+import { costText, elapsedText, groupDigits, markText } from "./number-text.ts";
+import type { RunProgress } from "./run-progress.ts";
+import type { Style } from "./style.ts";
+import type { Cell } from "./text-table.ts";
+
+/** How far a run is, in parts, the most important first. */
+export function statusParts(progress: RunProgress, style: Style): Cell[] {
+  const count = (number: number, word: string, paint?: (text: string) => string): Cell[] =>
+    number > 0 ? [{ text: `${groupDigits(number)} ${word}`, paint }] : [];
+  const active = progress.countActive();
+  return [
+    ...count(progress.passed, "passed", style.green),
+    ...count(progress.scored - progress.passed, "not passed", style.yellow),
+    ...count(progress.failed, "failed", style.red),
+    ...count(progress.finished - progress.scored - progress.failed, "done"),
+    { text: `${groupDigits(active)} running` },
+    ...count(progress.running.size - active, "retrying", style.yellow),
+    ...metricParts(progress),
+    ...costParts(progress),
+  ];
+}
+
+function metricParts(progress: RunProgress): Cell[] {
+  return (progress.head?.metrics ?? []).flatMap((name) => {
+    const value = progress.metric(name);
+    return value === null ? [] : [{ text: `${plainText(name)} ${markText(value)}` }];
+  });
+}
+
+function costParts(progress: RunProgress): Cell[] {
+  if (progress.costUsd === 0) return [];
+  return [{ text: `${costText(progress.costUsd)}${progress.unknownCosts > 0 ? " + ?" : ""}` }];
+}
+
+/** The time that is left: `ETA 8m`, or an ellipsis while nobody can tell. */
+export function etaText(progress: RunProgress, nowMs: number, style: Style): string {
+  const seconds = progress.estimateSec(nowMs);
+  if (seconds === null) return `ETA ${style.signs.ellipsis}`;
+  // An estimate with seconds would claim more than it knows.
+  if (seconds < 60) return `ETA ${elapsedText(Math.max(5, Math.ceil(seconds / 5) * 5)).replace("1m00s", "1m")}`;
+  return `ETA ${elapsedText(Math.ceil(seconds / 60) * 60).replace(/m00s$/, "m")}`;
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import { RunTally } from "./run-tally.ts";
+import { summarizeTally } from "./summarize-tally.ts";
+import { sampleHead, sampleUnit, type SampleUnit } from "./testing/sample-run.ts";
+
+const timeout = { type: "agent_execution_timeout", message: "too long" };
+
+function summarize(units: readonly SampleUnit[], changes: Parameters<typeof sampleHead>[0] = {}) {
+  const head = sampleHead({ total: units.length, ...changes });
+  const tally = new RunTally(head.shape);
+  for (const unit of units) tally.add(sampleUnit(unit));
+  return summarizeTally(tally, head);
+}
+
+describe("summarizeTally", () => {
+  test("an empty run has no rates and divides by nothing", () => {
+    const { overall, groups } = summarize([]);
+    expect(groups).toEqual([]);
+    expect(overall).toMatchObject({ planned: 0, finished: 0, skipped: 0, coverage: null, overPlanned: null });
+    expect(overall.marks).toMatchObject({ passRate: null, meanMark: null });
+    expect(overall.duration).toBeNull();
+  });
+
+  test("rates are over scored units, and beside them stand those over all planned ones", () => {
+    const passed = Array.from({ length: 6 }, (_, index) => ({ task: `p${index}` }));
+    const missed = [
+      { task: "m1", reward: 0 },
+      { task: "m2", reward: 0.5 },
+    ];
+    const failed = [{ task: "f1", failure: timeout }];
+    const { overall } = summarize([...passed, ...missed, ...failed], { total: 10 });
+    expect(overall).toMatchObject({ planned: 10, finished: 9, scored: 8, failed: 1, skipped: 1, coverage: 0.8 });
+    expect(overall.marks).toMatchObject({ passed: 6, passRate: 0.75, meanMark: 6.5 / 8 });
+    expect(overall.overPlanned).toEqual({ passRate: 0.6, meanMark: 0.65 });
+  });
+
+  test("a unit with a reward and a failed teardown is scored, and its failure is still counted", () => {
+    const failure = { type: "environment_teardown_failed", message: "busy" };
+    const { overall } = summarize([{ reward: 1, failure }]);
+    expect(overall).toMatchObject({ scored: 1, failed: 0 });
+    expect(overall.failures).toMatchObject([{ type: "environment_teardown_failed", count: 1, scored: 1 }]);
+  });
+
+  test("units that nobody was asked to mark are neither scored nor failed nor zeros", () => {
+    const { overall } = summarize([{ reward: null }, { task: "b", reward: 1 }]);
+    expect(overall).toMatchObject({ scored: 1, failed: 0, unmarked: 1, coverage: 1 });
+    expect(overall.overPlanned).toEqual({ passRate: 1, meanMark: 1 });
+  });
+
+  test("a mark that is not a number does not count as one", () => {
+    expect(summarize([{ reward: Number.NaN }]).overall).toMatchObject({ scored: 0, unmarked: 1 });
+  });
+
+  test("rows come in the planned order, with those that never ran", () => {
+    const groups = ["oracle", "cpe"].map((agent) => ({ labels: { agent, dataset: "terminal-bench" }, total: 2 }));
+    const summary = summarize([{ agent: "cpe" }], { total: 4, groups });
+    expect(summary.groups.map(({ labels, planned, skipped }) => [labels["agent"], planned, skipped])).toEqual([
+      ["oracle", 2, 2],
+      ["cpe", 2, 1],
+    ]);
+    expect(summary.groups[0]?.overPlanned).toEqual({ passRate: 0, meanMark: 0 });
+  });
+
+  test("without a plan by row, rows are sorted and their plan is known only once everything has finished", () => {
+    const units = [{ agent: "b10" }, { agent: "b9" }, { agent: "a" }];
+    expect(summarize(units).groups.map(({ labels, planned }) => [labels["agent"], planned])).toEqual([
+      ["a", 1],
+      ["b9", 1],
+      ["b10", 1],
+    ]);
+    const stopped = summarize(units, { total: 9 });
+    expect(stopped.groups[0]).toMatchObject({ planned: null, skipped: null, overPlanned: null });
+    expect(stopped.overall).toMatchObject({ planned: 9, skipped: 6 });
+  });
+
+  test("attempts at one task are one item, and several attempts give pass@k", () => {
+    const { groups } = summarize([
+      { attempt: 1, reward: 1 },
+      { attempt: 2, reward: 0 },
+      { task: "other", attempt: 1, reward: 1 },
+      { task: "other", attempt: 2, reward: 1 },
+    ]);
+    expect(groups[0]?.marks).toMatchObject({ items: 2, values: 4, passRate: 0.75 });
+    expect(groups[0]?.marks.passAtK.at(-1)).toEqual({ k: 2, value: 1 });
+    expect(groups[0]?.marks.passHatK.at(-1)).toEqual({ k: 2, value: 0.5 });
+  });
+
+  test("failures are counted by type with the first message and a few examples", () => {
+    const failed = Array.from({ length: 5 }, (_, index) => ({
+      task: `t${index}`,
+      failure: { type: "verifier_failed", message: `message ${index}` },
+    }));
+    const { overall, groups } = summarize([...failed, { task: "x", failure: timeout }]);
+    expect(overall.failures).toEqual([
+      {
+        type: "verifier_failed",
+        count: 5,
+        scored: 0,
+        firstMessage: "message 0",
+        examples: ["t0", "t1", "t2"].map((task) => `cpe/terminal-bench/${task}__1`),
+      },
+      { type: timeout.type, count: 1, scored: 0, firstMessage: "too long", examples: ["cpe/terminal-bench/x__1"] },
+    ]);
+    expect(groups[0]?.failures).toEqual(overall.failures);
+  });
+
+  test("unknown costs are counted apart from known ones", () => {
+    const { overall } = summarize([{ cost: 0.5 }, { task: "b", cost: null }, { task: "c", cost: 0.25 }]);
+    expect(overall.cost).toEqual({ usd: 0.75, unknownUnits: 1 });
+  });
+
+  test("times are given by phase, over the units that reached it", () => {
+    const phases = (first: number, second: number | null) => [
+      { name: "setup", durationSec: first },
+      { name: "verifier", durationSec: second },
+    ];
+    const { overall } = summarize([
+      { phases: phases(1, null), durationSec: 10 },
+      { task: "b", phases: phases(3, 8), durationSec: 20, tries: 3 },
+    ]);
+    expect(overall.phases).toEqual([
+      { name: "setup", count: 2, medianSec: 2, p95Sec: 2.9 },
+      { name: "verifier", count: 1, medianSec: 8, p95Sec: 8 },
+    ]);
+    expect(overall.duration).toMatchObject({ count: 2, medianSec: 15 });
+    expect(overall.retries).toEqual({ units: 1, total: 2 });
+  });
+
+  test("the metrics asked for are over the same marks; one we do not know is null", () => {
+    const { overall } = summarize([{ reward: 1 }, { task: "b", reward: 0.5 }, { task: "c", failure: timeout }], {
+      metrics: ["sum", "min", "max", "mean", "toString"],
+    });
+    expect(overall.metrics.map(({ value }) => value)).toEqual([1.5, 0.5, 1, 0.75, null]);
+  });
+
+  test("warnings are counted by their text, and too many different ones are only counted", () => {
+    const shared = [{ warnings: ["same"] }, { task: "b", warnings: ["same", "other"] }];
+    expect(summarize(shared).warnings).toEqual([
+      { text: "same", count: 2, example: "cpe/terminal-bench/chess__1" },
+      { text: "other", count: 1, example: "cpe/terminal-bench/b__1" },
+    ]);
+    const many = Array.from({ length: 300 }, (_, index) => ({ warnings: [`path ${index}`] }));
+    expect(summarize(many)).toMatchObject({ otherWarnings: 100 });
+  });
+
+  test("the summary is plain JSON", () => {
+    const summary = summarize([{}, { task: "b", failure: timeout, warnings: ["w"] }]);
+    expect(JSON.parse(JSON.stringify(summary))).toEqual(summary);
+  });
+});

@@ -1,0 +1,165 @@
+import { max, mean, min, sum } from "../analysis/aggregates.ts";
+import { quantiles } from "../analysis/quantile.ts";
+import { summarizeMarks, type ItemMarks, type MarksSummary } from "../analysis/summarize-marks.ts";
+import type { PlannedGroup, RunHead } from "../store/run.ts";
+import { createGroup, groupKey, type FailureCount, type GroupTally, type RunTally } from "./run-tally.ts";
+
+export interface FailureSummary {
+  readonly type: string;
+  readonly count: number;
+  readonly scored: number;
+  readonly firstMessage: string;
+  readonly examples: readonly string[];
+}
+
+export interface WarningSummary {
+  readonly text: string;
+  readonly count: number;
+  readonly example: string | null;
+}
+
+export interface TimeSummary {
+  readonly name: string;
+  readonly count: number;
+  readonly medianSec: number;
+  readonly p95Sec: number;
+}
+
+/** One row of a report. Rates, means and intervals are over scored units; null where there is nothing to say. */
+export interface GroupSummary {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Null when the run stopped early and its plan by row is not known. */
+  readonly planned: number | null;
+  readonly finished: number;
+  readonly scored: number;
+  readonly failed: number;
+  /** Finished without failure and without mark, because nobody was asked to mark. */
+  readonly unmarked: number;
+  readonly skipped: number | null;
+  readonly marks: MarksSummary;
+  /** The same over everything planned, with what has no mark as 0. */
+  readonly overPlanned: { readonly passRate: number; readonly meanMark: number } | null;
+  /** The share of what was planned that has a mark. */
+  readonly coverage: number | null;
+  readonly metrics: readonly { readonly name: string; readonly value: number | null }[];
+  readonly failures: readonly FailureSummary[];
+  readonly cost: { readonly usd: number; readonly unknownUnits: number };
+  readonly retries: { readonly units: number; readonly total: number };
+  readonly duration: TimeSummary | null;
+  readonly phases: readonly TimeSummary[];
+}
+
+/** Everything a report says about a run, as plain JSON. */
+export interface RunSummary {
+  readonly run: RunHead;
+  readonly overall: GroupSummary;
+  readonly groups: readonly GroupSummary[];
+  readonly warnings: readonly WarningSummary[];
+  /** Warnings beyond those that are listed. */
+  readonly otherWarnings: number;
+}
+
+/** What a tally has counted so far, by row and overall; a row that was planned and never ran is there too. */
+export function summarizeTally(tally: RunTally, head: RunHead): RunSummary {
+  const groups = [...tally.groups.values()];
+  const finished = total(groups, (group) => group.finished);
+  const planned = new Map((head.groups ?? []).map((group) => [groupKey(group.labels, head.shape), group.total]));
+  const rows = orderRows(tally, head.groups ?? []).map((group) => {
+    // When everything has finished, what has finished is the plan.
+    const known = planned.get(groupKey(group.labels, head.shape)) ?? (finished >= head.total ? group.finished : null);
+    return summarizeGroup([group], group.labels, known, group.failures, head);
+  });
+  return {
+    run: head,
+    overall: summarizeGroup(groups, {}, Math.max(head.total, finished), tally.failures, head),
+    groups: rows,
+    warnings: [...tally.warnings]
+      .map(([text, { count, example }]) => ({ text, count, example }))
+      .sort((a, b) => b.count - a.count),
+    otherWarnings: tally.otherWarnings,
+  };
+}
+
+function orderRows(tally: RunTally, planned: readonly PlannedGroup[]): GroupTally[] {
+  const keys = planned.map((group) => groupKey(group.labels, tally.shape));
+  const others = [...tally.groups]
+    .filter(([key]) => !keys.includes(key))
+    .sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }));
+  const rows = planned.map((group, index) => tally.groups.get(keys[index] ?? "") ?? createGroup(group.labels));
+  return [...rows, ...others.map(([, group]) => group)];
+}
+
+function summarizeGroup(
+  groups: readonly GroupTally[],
+  labels: Readonly<Record<string, string>>,
+  planned: number | null,
+  failures: ReadonlyMap<string, FailureCount>,
+  head: RunHead,
+): GroupSummary {
+  const finished = total(groups, (group) => group.finished);
+  const scored = total(groups, (group) => group.scored);
+  const failed = total(groups, (group) => group.failed);
+  const unmarked = finished - scored - failed;
+  const marks = summarizeMarks(itemsOf(groups), head.shape.passAt);
+  const markable = planned === null ? 0 : Math.max(planned, finished) - unmarked;
+  const share = (part: number): number => part / markable;
+  return {
+    labels,
+    planned,
+    finished,
+    scored,
+    failed,
+    unmarked,
+    skipped: planned === null ? null : Math.max(0, planned - finished),
+    marks,
+    overPlanned:
+      markable > 0 ? { passRate: share(marks.passed), meanMark: share((marks.meanMark ?? 0) * marks.values) } : null,
+    coverage: markable > 0 ? share(scored) : null,
+    metrics: head.metrics.map((name) => ({ name, value: metricOf(name, groups) })),
+    failures: [...failures].map(([type, count]) => ({ type, ...count })).sort((a, b) => b.count - a.count),
+    cost: { usd: total(groups, (group) => group.costUsd), unknownUnits: total(groups, (group) => group.unknownCosts) },
+    retries: { units: total(groups, (group) => group.retriedUnits), total: total(groups, (group) => group.retries) },
+    duration: timeOf(
+      "total",
+      groups.flatMap((group) => group.durations),
+    ),
+    phases: phasesOf(groups),
+  };
+}
+
+/** Across rows a task is one cluster: what several agents make of it is not independent. */
+function* itemsOf(groups: readonly GroupTally[]): Iterable<ItemMarks> {
+  for (const group of groups) for (const [item, values] of group.marks) yield { item, values, cluster: item };
+}
+
+const aggregates = new Map<string, (values: readonly number[]) => number | null>([
+  ["mean", mean],
+  ["sum", sum],
+  ["min", min],
+  ["max", max],
+]);
+
+function metricOf(name: string, groups: readonly GroupTally[]): number | null {
+  const aggregate = aggregates.get(name);
+  return aggregate ? aggregate(groups.flatMap((group) => [...group.marks.values()].flat())) : null;
+}
+
+function phasesOf(groups: readonly GroupTally[]): TimeSummary[] {
+  const names = new Set(groups.flatMap((group) => [...group.phases.keys()]));
+  return [...names].flatMap(
+    (name) =>
+      timeOf(
+        name,
+        groups.flatMap((group) => group.phases.get(name) ?? []),
+      ) ?? [],
+  );
+}
+
+function timeOf(name: string, seconds: readonly number[]): TimeSummary | null {
+  const [medianSec, p95Sec] = quantiles(seconds, [0.5, 0.95]) ?? [];
+  return medianSec === undefined || p95Sec === undefined ? null : { name, count: seconds.length, medianSec, p95Sec };
+}
+
+function total(groups: readonly GroupTally[], pick: (group: GroupTally) => number): number {
+  return groups.reduce((result, group) => result + pick(group), 0);
+}

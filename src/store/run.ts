@@ -1,0 +1,109 @@
+/** What all three doors share: a run is a set of units, each marked or failed. Doors map their own words to these. */
+export type RunKind = "job" | "dataset" | "experiment";
+
+/** A number somebody gave a unit: a reward, a score. Null means that it was not marked. */
+export interface Mark {
+  readonly name: string;
+  readonly value: number | null;
+}
+
+/** What a unit honestly ended with instead of a mark. */
+export interface UnitFailure {
+  readonly type: string;
+  readonly message: string;
+}
+
+export interface UnitPhase {
+  readonly name: string;
+  /** Null when the phase was not reached. */
+  readonly durationSec: number | null;
+}
+
+/** One finished unit: a trial, an item, an example with its repetition. */
+export interface Unit {
+  readonly key: string;
+  /** Where it belongs: `{ agent, dataset, task, attempt }` for a trial. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly marks: readonly Mark[];
+  readonly failure: UnitFailure | null;
+  readonly phases: readonly UnitPhase[];
+  readonly durationSec: number;
+  /** US dollars; null when unknown. */
+  readonly cost: number | null;
+  readonly tries: number;
+  readonly warnings: readonly string[];
+}
+
+/** How a report should lay a run out. */
+export interface RunShape {
+  /** Labels that make a row of the table, in order: `["agent", "dataset"]`. */
+  readonly groupBy: readonly string[];
+  /** The label that names what is measured: `task`. Intervals treat it as the unit of analysis. */
+  readonly itemLabel: string;
+  /** The mark the run is about: `reward`. */
+  readonly markName: string;
+  /** A mark of at least this passes. */
+  readonly passAt: number;
+  /** What one unit is called: `trial`. */
+  readonly unitNoun: string;
+}
+
+/** A row of the report as planned, so that one that never ran a unit is still seen. */
+export interface PlannedGroup {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly total: number;
+}
+
+export interface RunHead {
+  readonly id: string;
+  readonly kind: RunKind;
+  readonly name: string;
+  readonly total: number;
+  /** The rows in the order to show them; absent when the plan is not known ahead. */
+  readonly groups?: readonly PlannedGroup[] | undefined;
+  readonly concurrency: number;
+  readonly shape: RunShape;
+  /** Aggregates to show live: `mean`, `sum`, `min`, `max`. */
+  readonly metrics: readonly string[];
+  /** Where its files are, as a person would type it. */
+  readonly location: string;
+}
+
+export type RunStatus = "completed" | "cancelled" | "budget_exhausted";
+
+export interface RunTail {
+  readonly status: RunStatus;
+  readonly skipped: number;
+  readonly durationSec: number;
+  /** Commands worth typing next. */
+  readonly next: readonly string[];
+}
+
+/** What happens in a run, in order; each is plain JSON. `at` is milliseconds since the epoch. */
+export type RunEvent =
+  | { readonly type: "run_started"; readonly at: number; readonly run: RunHead }
+  | {
+      readonly type: "unit_started";
+      readonly at: number;
+      readonly key: string;
+      readonly labels: Readonly<Record<string, string>>;
+    }
+  | { readonly type: "unit_phase"; readonly at: number; readonly key: string; readonly phase: string }
+  /** The last whole line a unit printed; told rarely, for people to see that something moves. */
+  | { readonly type: "unit_activity"; readonly at: number; readonly key: string; readonly line: string }
+  | {
+      readonly type: "unit_retry";
+      readonly at: number;
+      readonly key: string;
+      readonly tries: number;
+      readonly waitMs: number;
+      readonly failure: UnitFailure;
+    }
+  | { readonly type: "unit_finished"; readonly at: number; readonly unit: Unit }
+  /** Something shared by many units: an image being built or pulled. */
+  | { readonly type: "run_activity"; readonly at: number; readonly line: string }
+  | { readonly type: "warning"; readonly at: number; readonly message: string }
+  | { readonly type: "run_stopping"; readonly at: number; readonly reason: string; readonly running: number }
+  | { readonly type: "run_finished"; readonly at: number; readonly tail: RunTail };
+
+export type RunListener = (event: RunEvent) => void;
