@@ -22,9 +22,9 @@ for (const file of globSync("src/public/*.ts")) {
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 
 // Built beside dist/ and swapped in whole, so that a failed build leaves the last good one.
-const staging = ".runtime/dist";
-rmSync(staging, { recursive: true, force: true });
+const staging = `.runtime/dist-${process.pid}`;
 mkdirSync(staging, { recursive: true });
+process.on("exit", () => rmSync(staging, { recursive: true, force: true }));
 const bundle = await rolldown({
   input: entries,
   platform: "node",
@@ -57,8 +57,7 @@ if (declarations.status !== 0) process.exit(1);
 writeFileSync(join(staging, "THIRD-PARTY-LICENSES.txt"), bundledLicences());
 chmodSync(join(staging, "bin.js"), 0o755);
 writeFileSync(join(staging, ".built"), "");
-rmSync("dist", { recursive: true, force: true });
-renameSync(staging, "dist");
+swapIn();
 
 // Over one name that a built-in module lacks an old Node refuses the whole file, before the check in it can speak.
 function withLooseBuiltins(code: string): string {
@@ -83,4 +82,20 @@ function licenceOf(name: string): string {
   const licence = existsSync(folder) && readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
   if (!licence) throw new Error(`${name} is bundled but has no licence file to carry along`);
   return `${name}\n\n${readFileSync(join(folder, licence), "utf8").trim()}\n`;
+}
+
+// Two builds may end at once; whichever comes last is as good as the other.
+function swapIn(): void {
+  const old = `${staging}-old`;
+  for (let tries = 0; ; tries++) {
+    try {
+      if (existsSync("dist")) renameSync("dist", old);
+      renameSync(staging, "dist");
+      break;
+    } catch (error) {
+      if (tries === 20) throw error;
+    } finally {
+      rmSync(old, { recursive: true, force: true });
+    }
+  }
 }

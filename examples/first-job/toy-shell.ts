@@ -7,7 +7,10 @@ export const handler: MemoryHandler = async (call) => {
   if (shell !== "bash" || !call.files.exists(script)) return 127;
   let branch: boolean | null = null;
   for (const raw of call.files.readText(script).split("\n")) {
-    const line = raw.trim().replace(/\$(\w+)/g, (_, name: string) => call.env[name] ?? "");
+    const line = raw
+      .trim()
+      .replaceAll(" 2>/dev/null", "")
+      .replace(/\$(\w+)/g, (_, name: string) => call.env[name] ?? "");
     const condition = /^if \[ "\$\(cat (\S+)\)" = "(.*)" \]; then$/.exec(line);
     if (condition) branch = readOr(call, condition[1] ?? "") === condition[2];
     else if (line === "else") branch = branch === null ? null : !branch;
@@ -18,7 +21,7 @@ export const handler: MemoryHandler = async (call) => {
 };
 
 async function runLine(call: MemoryCall, line: string): Promise<boolean> {
-  if (line === "" || line.startsWith("#")) return true;
+  if (line === "" || line.startsWith("#") || line.startsWith("set ")) return true;
   const echo = /^echo (.*?)(?: > (\S+))?$/.exec(line);
   if (echo?.[2] !== undefined) call.files.write(echo[2], `${echo[1]}\n`);
   else if (echo) await call.stdout(`${echo[1]}\n`);

@@ -31,8 +31,16 @@ export interface RolloutErrorOptions {
   readonly transient?: boolean | undefined;
 }
 
+const brand = Symbol.for("rollout-eval.RolloutError");
+
 /** The one class of errors we throw on purpose; anything else that flies is a bug. */
 export class RolloutError extends Error {
+  // An adapter may bring its own copy of this package; its errors are ours all the same.
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === "object" && value !== null && brand in value;
+  }
+
+  readonly [brand] = true;
   readonly code: ErrorCode;
   readonly hint: string | undefined;
   readonly transient: boolean;

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The package's command. It must parse on an old Node, so that its user learns what to install.
 import { enableCompileCache } from "node:module";
+import { fileURLToPath } from "node:url";
 
 declare const __ROLLOUT_VERSION__: string;
 
@@ -15,7 +16,7 @@ if (argument === "--version" || argument === "-V") {
 } else {
   enableCompileCache();
   const { main } = await import("./main.ts");
-  const exitCode = await main(process, __ROLLOUT_VERSION__);
+  const exitCode = await main(process, __ROLLOUT_VERSION__, fileURLToPath(new URL("..", import.meta.url)));
   await Promise.all([process.stdout, process.stderr].map(flush));
   // An engine that does not answer may still hold a socket or a timer, and nobody waits for it any more.
   process.exit(exitCode);

@@ -9,4 +9,6 @@ export interface CliContext {
   readonly clock: Clock;
   readonly terminal: Terminal;
   readonly version: string;
+  /** Where the package lies, with its schemas. */
+  readonly packageDir: string;
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { systemClock } from "../base/clock.ts";
 import { readHost } from "../base/host.ts";
@@ -8,10 +9,10 @@ import { printError } from "./print-error.ts";
 import { openTerminal } from "./terminal.ts";
 
 /** Runs the command line of a process and returns its exit code; never throws. */
-export async function main(process: NodeJS.Process, version: string): Promise<number> {
+export async function main(process: NodeJS.Process, version: string, packageDir: string): Promise<number> {
   const terminal = openTerminal(process);
   try {
-    const context: CliContext = { process, host: readHost(process), clock: systemClock, terminal, version };
+    const context: CliContext = { process, host: readHost(process), clock: systemClock, terminal, version, packageDir };
     let exitCode: number = exitCodes.done;
     const program = buildProgram(context, (code) => (exitCode = code));
     const words = process.argv.slice(2);
@@ -163,9 +164,6 @@ function withDefaultCommand(typed: readonly string[], program: Command): string[
   const words = typed.map((word) => (word === "--json=events" ? jsonEvents : word));
   const [first = ""] = words;
   const names = [...program.commands.map((command) => command.name()), "help", "-h", "--help", "-V", "--version"];
-  if (names.includes(first)) return words;
-  const looksLikeJob = words.some(
-    (word) => !word.startsWith("-") && (/\.(ya?ml|json)$/.test(word) || word.includes("/")),
-  );
-  return looksLikeJob || first.startsWith("-") ? ["run", ...words] : words;
+  if (names.includes(first) || (!first.startsWith("-") && !existsSync(first) && !/[./]/.test(first))) return words;
+  return ["run", ...words];
 }

@@ -6,6 +6,8 @@ import { exitCodeOf, exitCodeOfSignal, exitCodes } from "./exit-codes.ts";
 import { Interruption } from "./interrupts.ts";
 import type { Terminal } from "./terminal.ts";
 
+const fullDisk: readonly string[] = ["ENOSPC", "EDQUOT"];
+
 /** Says what went wrong in words a person can act on, and returns the exit code it stands for. */
 export function printError(error: unknown, terminal: Terminal, cwd: string): number {
   if (error instanceof RolloutError) {
@@ -18,8 +20,11 @@ export function printError(error: unknown, terminal: Terminal, cwd: string): num
     terminal.err(`rollout: ${error.message}\n`);
     return exitCodeOfSignal(error.signalName);
   }
-  if (systemCodeOf(error) !== undefined) {
-    terminal.err(`rollout: ${messageOf(error)}\n`);
+  const code = systemCodeOf(error);
+  if (code !== undefined && !code.startsWith("ERR_")) {
+    terminal.err(`rollout: ${plainText(messageOf(error))}\n`);
+    if (fullDisk.includes(code))
+      terminal.err("  the disk is full; what was finished before is still there: rollout show <job directory>\n");
     return exitCodes.bug;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);

@@ -11,7 +11,7 @@ import type { JobOptions } from "./job-options.ts";
 
 /** The job that paths and options stand for: one job file, or task directories without one. */
 export async function readJobArguments(paths: readonly string[], options: JobOptions, host: Host): Promise<Job> {
-  const overrides = overridesOf(options);
+  const overrides = overridesOf(options, host.cwd);
   const [first] = paths;
   if (first === undefined)
     throw new RolloutError("usage_invalid", "name a job file or task directories", {
@@ -61,7 +61,7 @@ export function selectionOf(options: JobOptions): TaskSelection {
   };
 }
 
-function overridesOf(options: JobOptions): Override[] {
+function overridesOf(options: JobOptions, cwd: string): Override[] {
   const direct: [string, string, unknown][] = [
     ["--attempts", "n_attempts", options.attempts],
     ["--concurrency", "n_concurrent_trials", options.concurrency],
@@ -70,12 +70,11 @@ function overridesOf(options: JobOptions): Override[] {
   const overrides = direct
     .filter(([, , value]) => value !== undefined)
     .map(([option, key, value]): Override => ({ path: [key], value, label: `${option} ${String(value)}` }));
-  if (options.environment !== undefined)
-    overrides.push({
-      path: ["environment", "type"],
-      value: options.environment,
-      label: `--environment ${options.environment}`,
-    });
+  if (options.environment !== undefined) {
+    // What is typed starts from where the person is, not from where the job file lies.
+    const value = /^\.{1,2}\//.test(options.environment) ? resolve(cwd, options.environment) : options.environment;
+    overrides.push({ path: ["environment", "type"], value, label: `--environment ${options.environment}` });
+  }
   return [...overrides, ...(options.set ?? []).map(parseSet)];
 }
 

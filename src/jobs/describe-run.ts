@@ -60,6 +60,7 @@ export function startedLine(
     schema_version: 1,
     run_id: runId,
     job_name: name,
+    job_file: job.file,
     started_at: new Date(startedAt).toISOString(),
     pid: host.pid,
     hostname: host.hostname,

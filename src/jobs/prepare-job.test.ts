@@ -168,6 +168,15 @@ describe("what an environment can do", () => {
     ]);
   });
 
+  test("R22: the provider is told the multiplier for limits of its own", async () => {
+    let told: number | undefined;
+    await runJobOnRig({
+      config: { timeout_multiplier: 2.5 },
+      onOpen: ({ timeoutMultiplier }) => (told = timeoutMultiplier),
+    });
+    expect(told).toBe(2.5);
+  });
+
   test("R7: an unknown key of task.toml is warned about once per job", async () => {
     const toml = "[agent]\ntimeout_secs = 5\n";
     const job = await runJobOnRig({ tasks: { one: { toml }, two: { toml } } });

@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Host } from "../base/host.ts";
 import type { Redactor } from "../base/redactor.ts";
 import { shownPath } from "../base/shown-path.ts";
-import { writeFileAtomic } from "../base/writers/atomic-file.ts";
+import { writeJsonAtomic } from "../base/writers/atomic-file.ts";
 import type { AbortReason } from "../engine/abort-reason.ts";
 import { runWindow } from "../engine/window.ts";
 import type { RunEvent, RunListener, Unit } from "../store/run.ts";
@@ -54,8 +54,8 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const { name, paths } = await createJobDirectory(job.jobsDir, job.name, startedAt);
   await using logFile = await openJobLog(paths, clock, redactor, job.logLevel, options.onLog);
   const { log } = logFile;
-  await writeFileAtomic(paths.config, `${JSON.stringify({ ...job.document, name }, null, 2)}\n`, redactor);
-  await writeFileAtomic(paths.lock, `${JSON.stringify(ownerOf(options))}\n`, redactor);
+  await writeJsonAtomic(paths.config, { ...job.document, name }, redactor);
+  await writeJsonAtomic(paths.lock, ownerOf(options), redactor);
   await using journal = await openJobJournal(paths.journal, redactor);
   await journal.append(startedLine(prepared, options, name, startedAt));
 

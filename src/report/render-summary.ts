@@ -40,6 +40,7 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
   const end = {
     completed: { text: `completed in ${durationText(tail.durationSec)}` },
     cancelled: { text: `cancelled after ${durationText(tail.durationSec)}`, paint: style.yellow },
+    unfinished: { text: `not finished, ${durationText(tail.durationSec)} so far`, paint: style.yellow },
     budget_exhausted: { text: `stopped by its budget after ${durationText(tail.durationSec)}`, paint: style.yellow },
   }[tail.status];
   const first: Cell[] = [{ text: plainText(run.name), paint: style.bold }, end, ...costParts(summary)];
@@ -70,7 +71,6 @@ function costParts({ overall, run }: RunSummary): Cell[] {
   return unknownUnits > 0 ? [...known, unknown] : known;
 }
 
-/** The metrics asked for that the table does not show already. */
 function renderFailures(summary: RunSummary, columns: number, style: Style): string[] {
   const { failures } = summary.overall;
   if (failures.length === 0) return [];

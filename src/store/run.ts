@@ -69,7 +69,8 @@ export interface RunHead {
   readonly location: string;
 }
 
-export type RunStatus = "completed" | "cancelled" | "budget_exhausted";
+/** `unfinished` is said of a run that is looked at while it runs, or whose process died. */
+export type RunStatus = "completed" | "cancelled" | "budget_exhausted" | "unfinished";
 
 export interface RunTail {
   readonly status: RunStatus;

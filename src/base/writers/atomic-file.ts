@@ -1,5 +1,9 @@
+import { renameSync, writeFileSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { redactJson, type Redactor } from "../redactor.ts";
+
+// A few pages go straight to the cache; four trips through the thread pool would cost several times as much.
+const smallTextLength = 1 << 16;
 
 let sequence = 0;
 
@@ -16,8 +20,13 @@ export function writeJsonAtomic(path: string, value: unknown, redactor: Redactor
 async function replaceFile(path: string, text: string): Promise<void> {
   const staging = `${path}.${process.pid}-${sequence++}.tmp`;
   try {
-    await writeFile(staging, text);
-    await rename(staging, path);
+    if (text.length <= smallTextLength) {
+      writeFileSync(staging, text);
+      renameSync(staging, path);
+    } else {
+      await writeFile(staging, text);
+      await rename(staging, path);
+    }
   } catch (error) {
     await rm(staging, { force: true }).catch(() => {});
     throw error;

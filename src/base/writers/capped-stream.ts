@@ -13,7 +13,7 @@ const comfortableBacklogBytes = 1 << 20;
 
 /** Opens a file that keeps the first and the last half of `limitBytes`, with a marker that tells what was cut between. */
 export async function openCappedStream(path: string, limitBytes: number, redactor: Redactor): Promise<CappedStream> {
-  const layout = await openHeadAndTail(path, limitBytes);
+  const layout = openHeadAndTail(path, limitBytes);
   const redact = redactor.stream();
   let backlog: Uint8Array[] = [];
   let backlogBytes = 0;
@@ -57,7 +57,7 @@ export async function openCappedStream(path: string, limitBytes: number, redacto
       await enqueue(redact.end());
       await draining;
       if (!failure) await attempt(() => layout.finish());
-      await attempt(() => layout.release());
+      await attempt(async () => layout.release());
       if (failure) throw failure.error;
       return layout.sizes();
     },

@@ -1,4 +1,9 @@
-import { open, rm, type FileHandle } from "node:fs/promises";
+import { closeSync, openSync, read, rmSync, write } from "node:fs";
+import { promisify } from "node:util";
+
+// Opening and closing are cheap and on the path of every trial; only the bytes go through the thread pool.
+const writeAt = promisify(write);
+const readAt = promisify(read);
 
 /** A file that takes any number of bytes and keeps the first and the last of them. */
 export interface HeadAndTail {
@@ -6,26 +11,26 @@ export interface HeadAndTail {
   /** Brings the last bytes into the file, behind a marker when some were cut. */
   finish(): Promise<void>;
   /** Closes everything and takes the helper file away; to be called on every path. */
-  release(): Promise<void>;
+  release(): void;
   sizes(): { readonly bytes: number; readonly cutBytes: number };
 }
 
 /** Opens a file of which the first and the last half of `limitBytes` are kept. */
-export async function openHeadAndTail(path: string, limitBytes: number): Promise<HeadAndTail> {
-  return new RingedFile(await open(path, "w"), `${path}.tail`, limitBytes);
+export function openHeadAndTail(path: string, limitBytes: number): HeadAndTail {
+  return new RingedFile(openSync(path, "w"), `${path}.tail`, limitBytes);
 }
 
 /** Fills the head of the file, then turns a second file into a ring that always holds the latest bytes. */
 class RingedFile implements HeadAndTail {
-  readonly #file: FileHandle;
+  readonly #file: number;
   readonly #tailPath: string;
   readonly #headLimit: number;
   readonly #tailLimit: number;
   #headBytes = 0;
   #tailBytes = 0;
-  #tail: FileHandle | undefined;
+  #tail: number | undefined;
 
-  constructor(file: FileHandle, tailPath: string, limitBytes: number) {
+  constructor(file: number, tailPath: string, limitBytes: number) {
     this.#file = file;
     this.#tailPath = tailPath;
     this.#headLimit = Math.ceil(limitBytes / 2);
@@ -44,7 +49,7 @@ class RingedFile implements HeadAndTail {
     this.#tailBytes += skipped;
     let rest = chunk.subarray(skipped);
     if (rest.length === 0) return;
-    this.#tail ??= await open(this.#tailPath, "w+");
+    this.#tail ??= openSync(this.#tailPath, "w+");
     while (rest.length > 0) {
       const at = this.#tailBytes % this.#tailLimit;
       const part = rest.subarray(0, this.#tailLimit - at);
@@ -58,7 +63,7 @@ class RingedFile implements HeadAndTail {
     const { cutBytes } = this.sizes();
     let at = this.#headBytes;
     if (cutBytes > 0) at = await this.#append(Buffer.from(cutMarker(cutBytes)), at);
-    if (!this.#tail) return;
+    if (this.#tail === undefined) return;
     // Once bytes were cut, the oldest byte of the ring is where the next one would have gone.
     const oldest = cutBytes > 0 ? this.#tailBytes % this.#tailLimit : 0;
     const length = Math.min(this.#tailBytes, this.#tailLimit);
@@ -66,12 +71,13 @@ class RingedFile implements HeadAndTail {
     await this.#appendFrom(this.#tail, 0, oldest, at);
   }
 
-  async release(): Promise<void> {
+  release(): void {
     try {
-      if (this.#tail) await rm(this.#tailPath, { force: true });
-      await this.#tail?.close();
+      if (this.#tail === undefined) return;
+      rmSync(this.#tailPath, { force: true });
+      closeSync(this.#tail);
     } finally {
-      await this.#file.close();
+      closeSync(this.#file);
     }
   }
 
@@ -87,11 +93,11 @@ class RingedFile implements HeadAndTail {
     return at + data.length;
   }
 
-  async #appendFrom(tail: FileHandle, from: number, length: number, at: number): Promise<number> {
+  async #appendFrom(tail: number, from: number, length: number, at: number): Promise<number> {
     const buffer = Buffer.allocUnsafe(Math.min(length, 1 << 20));
     let position = at;
     for (let done = 0; done < length;) {
-      const { bytesRead } = await tail.read(buffer, 0, Math.min(buffer.length, length - done), from + done);
+      const { bytesRead } = await readAt(tail, buffer, 0, Math.min(buffer.length, length - done), from + done);
       if (bytesRead === 0) break;
       position = await this.#append(buffer.subarray(0, bytesRead), position);
       done += bytesRead;
@@ -101,9 +107,9 @@ class RingedFile implements HeadAndTail {
 }
 
 // A single write may stop half-way on a disk that is nearly full; only the next one says so.
-async function writeAll(file: FileHandle, data: Uint8Array, at: number): Promise<void> {
+async function writeAll(file: number, data: Uint8Array, at: number): Promise<void> {
   for (let done = 0; done < data.length;) {
-    const { bytesWritten } = await file.write(data, done, data.length - done, at + done);
+    const { bytesWritten } = await writeAt(file, data, done, data.length - done, at + done);
     done += bytesWritten;
   }
 }

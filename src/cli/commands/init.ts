@@ -1,32 +1,32 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { RolloutError } from "../../base/rollout-error.ts";
+import { knownProviderNames } from "../../environments/registry.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 
 /** `rollout init task`: writes a task that the oracle passes and nop fails. */
-export async function initTaskCommand(directory: string, { host, terminal }: CliContext): Promise<number> {
+export async function initTaskCommand(directory: string, { host, terminal, packageDir }: CliContext): Promise<number> {
   const dir = resolve(host.cwd, directory);
   if (existsSync(dir))
     throw new RolloutError("already_exists", `${directory} already exists`, {
       hint: "name a directory that is not there yet",
     });
-  for (const [path, content] of Object.entries(taskFiles(dir))) {
+  for (const [path, content] of Object.entries(taskFiles(dir, packageDir))) {
     const file = join(dir, path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
     if (path.endsWith(".sh")) await chmod(file, 0o755);
   }
   terminal.out(
-    `${directory} is a task with an instruction, an environment, tests and a solution.\n\nNext:\n  rollout validate ${directory}\n  rollout run --agent oracle ${directory}\n`,
+    `${directory} is a task with an instruction, an environment, tests and a solution.\n\nNext:\n  rollout validate ${directory}\n  rollout run --agent oracle ${directory}\n${dockerNote()}`,
   );
   return exitCodes.done;
 }
 
 /** `rollout init job`: writes a job file with the common keys. */
-export async function initJobCommand(file: string, { host, terminal }: CliContext): Promise<number> {
+export async function initJobCommand(file: string, { host, terminal, packageDir }: CliContext): Promise<number> {
   const path = resolve(host.cwd, file);
   if (existsSync(path))
     throw new RolloutError("already_exists", `${file} already exists`, {
@@ -34,15 +34,15 @@ export async function initJobCommand(file: string, { host, terminal }: CliContex
     });
   if (!/\.ya?ml$/.test(file)) throw new RolloutError("usage_invalid", `${file} should end in .yaml`);
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, jobFile(dirname(path)));
+  await writeFile(path, jobFile(dirname(path), packageDir));
   terminal.out(
-    `${file} is a job with two agents.\n\nNext:\n  rollout init task tasks/my-task\n  rollout validate ${file}\n  rollout ${file}\n`,
+    `${file} is a job with two agents.\n\nNext:\n  rollout init task tasks/my-task\n  rollout validate ${file}\n  rollout ${file}\n${dockerNote()}`,
   );
   return exitCodes.done;
 }
 
-function jobFile(dir: string): string {
-  return `# yaml-language-server: $schema=${schemaReference("job.schema.json", dir)}
+function jobFile(dir: string, packageDir: string): string {
+  return `# yaml-language-server: $schema=${schemaReference("job.schema.json", dir, packageDir)}
 name: my-job # the output directory; leave it out to have one made from the time
 n_attempts: 1 # per agent and task
 n_concurrent_trials: 4
@@ -66,9 +66,9 @@ datasets:
 `;
 }
 
-function taskFiles(dir: string): Record<string, string> {
+function taskFiles(dir: string, packageDir: string): Record<string, string> {
   return {
-    "task.toml": `#:schema ${schemaReference("task.schema.json", dir)}
+    "task.toml": `#:schema ${schemaReference("task.schema.json", dir, packageDir)}
 version = "1.0"
 
 [metadata]
@@ -95,12 +95,16 @@ storage = "2G"
 }
 
 // Relative where the package lies in the same project, so that the file can be shared; absolute elsewhere.
-function schemaReference(name: string, from: string): string {
-  const schema = fileURLToPath(new URL(`../schemas/${name}`, import.meta.url));
+function schemaReference(name: string, from: string, packageDir: string): string {
+  const schema = join(packageDir, "schemas", name);
   const path = relative(from, schema);
-  return path.includes("node_modules") && path.split("../").length < 6
-    ? path.startsWith(".")
-      ? path
-      : `./${path}`
-    : schema;
+  if (!path.includes("node_modules") || path.split("../").length > 5) return schema;
+  return path.startsWith(".") ? path : `./${path}`;
+}
+
+// The file names docker, which is what most people want; until an adapter for it is there, that has to be said.
+function dockerNote(): string {
+  const known = knownProviderNames();
+  if (known.includes("docker")) return "";
+  return `\nNote: this version brings the environment types ${known.join(", ")}; docker, which jobs use unless told otherwise, needs an adapter module.\n`;
 }

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { jobShape } from "../../jobs/describe-run.ts";
 import { readJob, readTrial, type JobRecord } from "../../jobs/output/read-job.ts";
@@ -37,11 +38,11 @@ export async function showCommand(
   const tally = new RunTally(jobShape);
   for (const result of job.trials) tally.add(toUnit(result));
   for (const warning of job.result.warnings) tally.addWarning(warning);
-  printSummary(terminal, headOf(job), tally, tailOf(job, directory));
+  printSummary(terminal, headOf(job, host.cwd), tally, tailOf(job, directory));
   return exitCodes.done;
 }
 
-function headOf({ started, plan, dir }: JobRecord): RunHead {
+function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
   const totals = new Map<string, PlannedGroup>();
   for (const { agentName, datasetName } of plan) {
     const key = `${agentName}\0${datasetName}`;
@@ -56,7 +57,7 @@ function headOf({ started, plan, dir }: JobRecord): RunHead {
     concurrency: started.n_concurrent_trials,
     shape: jobShape,
     metrics: started.metrics,
-    location: dir,
+    location: shownPath(dir, cwd),
   };
 }
 
@@ -65,10 +66,16 @@ function tailOf({ result, hasEnded, trials, plan }: JobRecord, directory: string
     trials.find((trial) => trial.error) ?? trials.find((trial) => trial.reward !== null && trial.reward < 1);
   const key = worst && toUnit(worst).key;
   return {
-    status: result.cancelled ? "cancelled" : result.stopped_by_budget ? "budget_exhausted" : "completed",
+    status: !hasEnded
+      ? "unfinished"
+      : result.cancelled
+        ? "cancelled"
+        : result.stopped_by_budget
+          ? "budget_exhausted"
+          : "completed",
     skipped: hasEnded ? result.skipped_trials : plan.length - trials.length,
     durationSec: result.total_duration_sec,
-    next: key === undefined ? [] : [`rollout show ${join(directory, key)}`],
+    next: key === undefined ? [] : [`rollout show ${shellWord(join(directory, key))}`],
   };
 }
 
@@ -95,6 +102,17 @@ async function describeTrial(dir: string, trial: TrialResultFile): Promise<strin
     ["commit", trial.task_git_commit_id ?? "not in a Git repository"],
     ["metadata", Object.keys(trial.task.metadata).length > 0 ? JSON.stringify(trial.task.metadata) : "none"],
   ];
+  const usage = trial.agent_usage;
+  if (usage) {
+    const tokens = [
+      ["in", usage.input_tokens],
+      ["out", usage.output_tokens],
+    ].flatMap(([name, count]) => (count === null ? [] : [`${count} tokens ${name}`]));
+    facts.push([
+      "agent says",
+      [usage.cost_usd === null ? "cost unknown" : costText(usage.cost_usd), ...tokens].join(", "),
+    ]);
+  }
   if (trial.tries > 1) facts.push(["tries", `${trial.tries}; the earlier ones are in ${join(dir, "retries")}`]);
   if (trial.leftovers.length > 0)
     facts.push(["left running", trial.leftovers.map((process) => process.command).join("; ")]);

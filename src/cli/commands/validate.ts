@@ -142,7 +142,7 @@ async function validateDataset(
     });
   const count = datasets.reduce((sum, dataset) => sum + dataset.tasks.length, 0);
   return {
-    subject: count === 1 ? subject : `${subject} of ${count} tasks`,
+    subject: ref.kind === "tasks" ? subject : `${subject} of ${count} ${count === 1 ? "task" : "tasks"}`,
     problems: [...datasetProblems(datasets), ...missing],
   };
 }

@@ -18,8 +18,8 @@ export interface SourceDocument {
 /** Parses a job file; syntax errors and duplicate keys become problems, all at once. */
 export function parseSource(text: string, file: string): SourceDocument {
   const lines = new LineCounter();
-  // A tab is as wide as a space here, so places stay right while JSON indented with tabs parses as YAML.
-  const doc = parseDocument(file.endsWith(".json") ? text.replaceAll("\t", " ") : text, {
+  // JSON is YAML, also when it is indented with tabs.
+  const doc = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
     logLevel: "error",

@@ -10,6 +10,8 @@ export interface JobStartedLine {
   readonly schema_version: 1;
   readonly run_id: string;
   readonly job_name: string;
+  /** The file the job was read from; null when it was given in code or on the command line. */
+  readonly job_file: string | null;
   readonly started_at: string;
   readonly pid: number;
   readonly hostname: string;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { createLog, type Log, type LogEntry, type LogLevel } from "../../base/log.ts";
-import type { Redactor } from "../../base/redactor.ts";
+import { redactJson, type Redactor } from "../../base/redactor.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import { openCappedStream } from "../../base/writers/capped-stream.ts";
 import type { JobPaths } from "./job-paths.ts";
@@ -18,7 +18,9 @@ export async function openJobLog(
   const file = await openCappedStream(paths.log, logLimitBytes, redactor);
   const toFile = (entry: LogEntry): void => {
     const { at, level, message, fields } = entry;
-    void file.write(Buffer.from(`${JSON.stringify({ at: new Date(at).toISOString(), level, message, ...fields })}\n`));
+    void file.write(
+      Buffer.from(`${redactJson({ at: new Date(at).toISOString(), level, message, ...fields }, redactor)}\n`),
+    );
   };
   const log = createLog(
     () => clock.now(),
@@ -43,6 +45,6 @@ export async function openJobLog(
 }
 
 function redactEntry(entry: LogEntry, redactor: Redactor): LogEntry {
-  const fields = JSON.parse(redactor.text(JSON.stringify(entry.fields))) as LogEntry["fields"];
+  const fields = JSON.parse(redactJson(entry.fields, redactor)) as LogEntry["fields"];
   return { ...entry, message: redactor.text(entry.message), fields };
 }

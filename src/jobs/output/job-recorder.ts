@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Redactor } from "../../base/redactor.ts";
 import { messageOf } from "../../base/rollout-error.ts";
-import { writeFileAtomic } from "../../base/writers/atomic-file.ts";
+import { writeJsonAtomic } from "../../base/writers/atomic-file.ts";
 import type { JobJournal } from "./job-journal.ts";
 import type { JobPaths } from "./job-paths.ts";
 import type { JobResultFile } from "./job-result-schema.ts";
@@ -79,6 +79,6 @@ export class JobRecorder {
   }
 
   async #write(result: JobResultFile): Promise<void> {
-    await writeFileAtomic(this.#options.paths.result, `${JSON.stringify(result, null, 2)}\n`, this.#options.redactor);
+    await writeJsonAtomic(this.#options.paths.result, result, this.#options.redactor);
   }
 }

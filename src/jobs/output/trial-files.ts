@@ -1,13 +1,13 @@
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Redactor } from "../../base/redactor.ts";
-import { writeFileAtomic } from "../../base/writers/atomic-file.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../../base/writers/atomic-file.ts";
 import type { TrialPaths } from "./job-paths.ts";
 import type { TrialResultFile } from "./trial-result-schema.ts";
 
 /** Writes a trial's result.json as a whole. */
 export function writeTrialResult(paths: TrialPaths, result: TrialResultFile, redactor: Redactor): Promise<void> {
-  return writeFileAtomic(paths.result, `${JSON.stringify(result, null, 2)}\n`, redactor);
+  return writeJsonAtomic(paths.result, result, redactor);
 }
 
 /** Writes a trial's error.txt as a whole. */

@@ -4,7 +4,13 @@ import { systemClock, type Clock } from "../../base/clock.ts";
 import { readHost, type Host } from "../../base/host.ts";
 import { silentLog, type LogEntry } from "../../base/log.ts";
 import { AbortReason } from "../../engine/abort-reason.ts";
-import type { Capabilities, Environment, EnvironmentProvider, ProviderModule } from "../../environments/environment.ts";
+import type {
+  Capabilities,
+  Environment,
+  EnvironmentProvider,
+  OpenProviderOptions,
+  ProviderModule,
+} from "../../environments/environment.ts";
 import type { FaultHook } from "../../environments/memory/fault-gate.ts";
 import type { MemoryCall } from "../../environments/memory/memory-handler.ts";
 import { createMemoryProvider } from "../../environments/memory/memory-provider.ts";
@@ -38,6 +44,8 @@ export interface RigOptions {
   readonly onCall?: (call: RigCall) => void;
   readonly onEvent?: (event: RunEvent) => void;
   readonly onPrepared?: (prepared: PreparedJob) => void;
+  /** Sees what the provider is opened with. */
+  readonly onOpen?: (options: OpenProviderOptions) => void;
   /** Where everything stands; a fresh temporary directory when absent. */
   readonly root?: string;
 }
@@ -167,7 +175,9 @@ function rigProvider(
   return {
     name: "memory",
     configSchema: { "~standard": { version: 1, vendor: "rig", validate: (value) => ({ value }) } },
-    async open({ clock }) {
+    async open(given) {
+      const { clock } = given;
+      options.onOpen?.(given);
       const { faults, capabilities, pricePerHour } = options;
       const provider = createMemoryProvider({ handler: answer, clock, faults, capabilities, pricePerHour });
       const create = provider.createEnvironment.bind(provider);

@@ -136,7 +136,7 @@ export class ImageShelf {
       outputLimitBytes,
       redactor,
     );
-    const tail = new OutputTail(clock, (line) => onActivity(`${plan.kind} ${shortName(plan)}: ${line}`));
+    const tail = new OutputTail(clock, redactor, (line) => onActivity(`${plan.kind} ${shortName(plan)}: ${line}`));
     const output: OutputSink = tail.watch(file);
     const limit = { clock, limitMs, parent: signal, what: `image ${plan.kind}`, graceMs: killGraceMs };
     onActivity(`${plan.kind} ${shortName(plan)}`);

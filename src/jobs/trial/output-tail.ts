@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import type { Redactor, StreamRedactor } from "../../base/redactor.ts";
 import type { OutputSink } from "../../environments/environment.ts";
 
 const keptBytes = 2048;
@@ -8,11 +9,14 @@ const tellEveryMs = 250;
 export class OutputTail {
   readonly #clock: Clock;
   readonly #onLine: (line: string) => void;
+  // Redacted as a stream, because what is kept may begin in the middle of a secret.
+  readonly #redact: StreamRedactor;
   #text = "";
   #toldAt = -Infinity;
 
-  constructor(clock: Clock, onLine: (line: string) => void) {
+  constructor(clock: Clock, redactor: Redactor, onLine: (line: string) => void) {
     this.#clock = clock;
+    this.#redact = redactor.stream();
     this.#onLine = onLine;
   }
 
@@ -26,12 +30,14 @@ export class OutputTail {
     };
   }
 
-  /** The last few non-empty lines. */
+  /** The last few non-empty lines; to be asked once the stream has ended. */
   lastLines(count: number): string[] {
+    this.#text += Buffer.from(this.#redact.end()).toString("utf8");
     return linesOf(this.#text).slice(-count);
   }
 
-  #take(chunk: Uint8Array): void {
+  #take(raw: Uint8Array): void {
+    const chunk = this.#redact.push(raw);
     const end = chunk.subarray(Math.max(0, chunk.length - keptBytes));
     this.#text = (this.#text + Buffer.from(end.buffer, end.byteOffset, end.byteLength).toString("utf8")).slice(
       -keptBytes,

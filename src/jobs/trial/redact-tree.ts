@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { noSecrets, type Redactor } from "../../base/redactor.ts";
 import { openCappedStream } from "../../base/writers/capped-stream.ts";
 
-/** Takes secrets out of every file below a directory, one file excepted; links are not followed. */
-export async function redactTree(directory: string, redactor: Redactor, exempt: string): Promise<void> {
+/** Takes secrets out of every file below a directory, some excepted; links are not followed. */
+export async function redactTree(directory: string, redactor: Redactor, exempt: ReadonlySet<string>): Promise<void> {
   if (redactor === noSecrets) return;
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    if (entry.isFile() && path !== exempt && (await holdsSecret(path, redactor))) await rewrite(path, redactor);
+    if (entry.isFile() && !exempt.has(path) && (await holdsSecret(path, redactor))) await rewrite(path, redactor);
   }
 }
 

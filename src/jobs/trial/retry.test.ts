@@ -128,6 +128,17 @@ describe("an environment that is lost", () => {
     },
   );
 
+  test("R23: lost before the agent starts, it is not asked again but replaced", async () => {
+    const environments: string[] = [];
+    const job = await runJobOnRig({
+      config: { retry: quick },
+      faults: failFirst(1, "copyTo", () => transient("environment_lost")),
+      onEnvironment: ({ id }) => void environments.push(id),
+    });
+    expect(job.trial(onlyTrial)).toMatchObject({ reward: 1, tries: 2 });
+    expect(environments).toHaveLength(2);
+  });
+
   test("R5: the environment of each try has a name of its own", async () => {
     const names: (string | null)[] = [];
     await runJobOnRig({
@@ -211,7 +222,9 @@ describe("the wait before a retry", () => {
       const job = startJob({
         clock,
         config: { retry: { initial_delay_ms: 60_000, max_delay_ms: 60_000 } },
-        faults: failFirst(1, operation, () => transient("environment_lost")),
+        faults: failFirst(1, operation, () =>
+          transient(operation === "create" ? "environment_start_failed" : "environment_lost"),
+        ),
       });
       await until(() => retriesOf(job).length === 1);
       job.cancel();

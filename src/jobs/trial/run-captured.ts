@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../base/rollout-error.ts";
 import { openCappedStream, type CappedStream } from "../../base/writers/capped-stream.ts";
@@ -36,9 +36,9 @@ const killGraceMs = 30_000;
 /** Runs a command in an environment under its limit, with its output streaming to files; throws the reason when it is cut short. */
 export async function runCaptured(request: CapturedRequest): Promise<CapturedEnd> {
   const { context, environment, dir, onLine, warn } = request;
-  const { clock } = context;
+  const { clock, redactor } = context;
   await using files = await openCapture(context, dir, warn);
-  const tails = { stdout: new OutputTail(clock, onLine), stderr: new OutputTail(clock, onLine) };
+  const tails = { stdout: new OutputTail(clock, redactor, onLine), stderr: new OutputTail(clock, redactor, onLine) };
   const watch = request.watch ?? ((sink: OutputSink) => sink);
   const limit = { clock, limitMs: request.limitMs, parent: context.signal, what: request.what, graceMs: killGraceMs };
   const work = withDeadline(limit, (signal) =>
@@ -68,7 +68,7 @@ export async function openCapture(
   warn: (message: string) => void,
 ): Promise<Capture> {
   const { outputLimitBytes } = context.job;
-  await mkdir(dir, { recursive: true });
+  mkdirSync(dir, { recursive: true });
   const [stdout, stderr] = await Promise.all([
     openCappedStream(join(dir, "stdout.txt"), outputLimitBytes, context.redactor),
     openCappedStream(join(dir, "stderr.txt"), outputLimitBytes, context.redactor),

@@ -1,5 +1,5 @@
-import { mkdir } from "node:fs/promises";
-import { RolloutError } from "../../base/rollout-error.ts";
+import { mkdirSync } from "node:fs";
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { RetryBudget, retryTransient } from "../../engine/retry.ts";
 import type { Slot } from "../../engine/window.ts";
 import { trialPaths } from "../output/job-paths.ts";
@@ -29,13 +29,15 @@ export async function runTrial(
   const ledger = new TrialLedger(trial, context);
   context.emit({ type: "unit_started", at: context.clock.now(), key: trial.key, labels: trialLabels(trial) });
   try {
-    await mkdir(trialPaths(context.jobDir, trial.key).dir, { recursive: true });
+    mkdirSync(trialPaths(context.jobDir, trial.key).dir, { recursive: true });
     return await runTries(trial, context, slot, ledger, onResult);
   } catch (thrown) {
     // A bug of ours or a disk that takes nothing more: the trial still has a result, if only in the journal.
-    const failure = { ...failureOf(thrown, "start"), type: "internal_error" as const };
     context.log.write("error", "a trial ended unexpectedly", { trial: trial.key, error: describeThrown(thrown) });
-    const result = ledger.result({ reward: null, failure });
+    const failure = { ...failureOf(thrown, "start"), type: "internal_error" as const };
+    const result =
+      ledger.amended(`not everything of it could be written: ${messageOf(thrown)}`) ??
+      ledger.result({ reward: null, failure });
     await onResult(result).catch(() => {});
     return result;
   }
@@ -82,11 +84,18 @@ async function runTries(
       phases: new PhaseClock(clock, (phase) => emit({ type: "unit_phase", at: clock.now(), key: trial.key, phase })),
       onLine: (line) => emit({ type: "unit_activity", at: clock.now(), key: trial.key, line: redactor.text(line) }),
       warn: (message) => ledger.warn(message),
-      retry: (call) =>
-        retryTransient(call, budget, async (waitMs, error) => {
-          await keepCall(error);
-          await waitToRetry(waitMs, failureOf(error, state.step));
-        }),
+      retry: async (call) => {
+        const answer = await retryTransient(
+          () => unlessLost(call),
+          budget,
+          async (waitMs, error) => {
+            await keepCall(error);
+            await waitToRetry(waitMs, failureOf(error, state.step));
+          },
+        );
+        if ("lost" in answer) throw answer.lost;
+        return answer.value;
+      },
       obtainImage: (plan) =>
         context.images.obtain(plan, limits.imageMs, context.signal, async ({ error, waitMs, over }) => {
           budget.take(error);
@@ -124,7 +133,7 @@ async function endTry(state: TryState, ledger: TrialLedger, budget: RetryBudget,
     await using _lease = lease;
     const outcome = await runTry(state, lease);
     ledger.endTry(outcome, lease.cost(), await readAgentUsage(paths, state.warn));
-    const waitMs = wasLost(outcome) ? budget.take(outcome.thrown) : null;
+    const waitMs = isLost(outcome.thrown) ? budget.take(outcome.thrown) : null;
     if (waitMs !== null && outcome.failure) end = { kind: "again", waitMs, failure: outcome.failure };
     else {
       end = { kind: "finished", result: await finish(ledger, context, paths, outcome, onResult) };
@@ -179,7 +188,17 @@ async function refuse(
   return finish(ledger, context, trialPaths(context.jobDir, trial.key), { reward: null, failure }, onResult);
 }
 
-function wasLost({ thrown }: TryOutcome): boolean {
+// An environment that is gone answers no call, however often it is made.
+async function unlessLost<T>(call: () => Promise<T>): Promise<{ readonly value: T } | { readonly lost: RolloutError }> {
+  try {
+    return { value: await call() };
+  } catch (error) {
+    if (isLost(error)) return { lost: error };
+    throw error;
+  }
+}
+
+function isLost(thrown: unknown): thrown is RolloutError {
   return thrown instanceof RolloutError && thrown.code === "environment_lost";
 }
 

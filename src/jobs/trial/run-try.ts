@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import type { Environment, Placement } from "../../environments/environment.ts";
@@ -119,9 +119,9 @@ async function executeAgent(state: TryState, environment: Environment): Promise<
     what: "agent execution",
     failureType: "agent_execution_failed",
   });
-  // So that both files are there even if the agent never runs a command.
-  await (await openCapture(context, state.paths.command, state.warn))[Symbol.asyncDispose]();
   await findAgent(trial.agent, task.directory).execute(step.workspace);
+  // Both files are there even if the agent never ran a command.
+  if (!step.hasRun()) await (await openCapture(context, state.paths.command, state.warn))[Symbol.asyncDispose]();
   state.step = "execute";
   return step.failure();
 }
@@ -138,7 +138,7 @@ function openWorkspace(
   state: TryState,
   environment: Environment,
   options: WorkspaceOptions,
-): { workspace: Workspace; failure: () => Failure | null } {
+): { workspace: Workspace; failure: () => Failure | null; hasRun: () => boolean } {
   const { context, trial } = state;
   let failure: Failure | null = null;
   let hasRun = false;
@@ -167,7 +167,7 @@ function openWorkspace(
       return failure === null;
     },
   };
-  return { workspace, failure: () => failure };
+  return { workspace, failure: () => failure, hasRun: () => hasRun };
 }
 
 async function verify(state: TryState, environment: Environment, lease: EnvironmentLease): Promise<VerifierOutcome> {
@@ -189,6 +189,8 @@ async function verify(state: TryState, environment: Environment, lease: Environm
   }
   // The agent's own logs come from its environment; the verifier's from the fresh one.
   await collectAgentLogs(state, environment);
+  // What the agent wrote there ahead must not be taken for the verifier's.
+  await rm(state.paths.verifierLogs, { recursive: true, force: true });
   const plan = trial.image;
   if (!plan) throw new Error(`trial ${trial.key} was started without an image plan`);
   const image = await state.obtainImage(plan);

@@ -112,6 +112,14 @@ export class TrialLedger {
     return this.#result;
   }
 
+  /** The result that is known already, with one more warning; null when there is none yet. */
+  amended(warning: string): TrialResultFile | null {
+    if (!this.#result) return null;
+    this.warn(warning);
+    this.#result = { ...this.#result, warnings: this.#allWarnings() };
+    return this.#result;
+  }
+
   /** The same result after the environment was given back, with what went wrong in doing so. */
   tornDown(report: TeardownReport): TrialResultFile {
     if (!this.#result) throw new Error("a trial was torn down before it had a result");
