@@ -11,13 +11,12 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 
+const doors = globSync("src/public/*.ts").filter((file) => !file.endsWith(".test.ts"));
 const entries: Record<string, string> = { bin: "src/cli/bin.ts", main: "src/cli/main.ts" };
-for (const file of globSync("src/public/*.ts")) {
-  if (!file.endsWith(".test.ts")) entries[basename(file, ".ts")] = file;
-}
+for (const file of doors) entries[basename(file, ".ts")] = file;
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 
@@ -47,12 +46,17 @@ for (const chunk of output) {
   if (chunk.type === "chunk") writeFileSync(join(staging, chunk.fileName), withLooseBuiltins(chunk.code));
 }
 
+// Of the doors alone: the tests beside them, and what only tests use, are no part of the package.
+const typesConfig = join(staging, "tsconfig.json");
+const files = doors.map((file) => resolve(file));
+writeFileSync(typesConfig, JSON.stringify({ extends: resolve("tsconfig.types.json"), include: [], files }));
 const declarations = spawnSync(
   process.execPath,
-  ["node_modules/typescript/bin/tsc", "-p", "tsconfig.types.json", "--outDir", join(staging, "types")],
+  ["node_modules/typescript/bin/tsc", "-p", typesConfig, "--outDir", join(staging, "types")],
   { stdio: "inherit" },
 );
 if (declarations.status !== 0) process.exit(1);
+rmSync(typesConfig);
 
 writeFileSync(join(staging, "THIRD-PARTY-LICENSES.txt"), bundledLicences());
 chmodSync(join(staging, "bin.js"), 0o755);

@@ -1,8 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 import type { Host } from "../base/host.ts";
 import { shellWord, shownPath } from "../base/shown-path.ts";
-import type { PlannedGroup, RunHead } from "../store/run.ts";
-import type { JobStartedLine } from "./output/job-journal.ts";
+import type { PlannedGroup, RunHead, RunTail } from "../store/run.ts";
+import type { JobEndedLine, JobStartedLine } from "./output/job-journal.ts";
+import type { JobResultFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 
 export interface RunIdentity {
@@ -95,4 +96,23 @@ export function headOf(prepared: PreparedJob, runId: string, name: string, dir: 
     metrics: job.metrics,
     location: dir,
   };
+}
+
+/** The last line of the journal. */
+export function endedLine(result: JobResultFile, endedAt: number, skipped: readonly number[]): JobEndedLine {
+  return {
+    type: "job_ended",
+    ended_at: new Date(endedAt).toISOString(),
+    duration_sec: result.total_duration_sec,
+    cancelled: result.cancelled,
+    stopped_by_budget: result.stopped_by_budget,
+    skipped,
+    warnings: result.warnings,
+  };
+}
+
+/** How the run ended, for the event that ends it. */
+export function tailOf(result: JobResultFile, next: readonly string[]): RunTail {
+  const status = result.cancelled ? "cancelled" : result.stopped_by_budget ? "budget_exhausted" : "completed";
+  return { status, skipped: result.skipped_trials, durationSec: result.total_duration_sec, next };
 }

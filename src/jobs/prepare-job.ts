@@ -4,12 +4,13 @@ import type { Clock } from "../base/clock.ts";
 import type { Host } from "../base/host.ts";
 import type { Log } from "../base/log.ts";
 import { formatPath, type Problem } from "../base/problem.ts";
-import { createRedactor, shortestSecret, type Redactor, type Secret } from "../base/redactor.ts";
+import { createRedactor, type Redactor, type Secret } from "../base/redactor.ts";
 import { RolloutError } from "../base/rollout-error.ts";
-import type { Capabilities, EnvironmentProvider, NetworkPolicy, ProviderModule } from "../environments/environment.ts";
+import type { EnvironmentProvider, NetworkPolicy, ProviderModule } from "../environments/environment.ts";
 import { checkProviderConfig } from "../environments/provider-config.ts";
 import type { Job } from "./config/job.ts";
 import { planTrials, type TaskImage } from "./plan-trials.ts";
+import { startWarnings } from "./start-warnings.ts";
 import { loadDatasets } from "./tasks/load-datasets.ts";
 import { selectTasks, type TaskSelection } from "./tasks/select-tasks.ts";
 import type { Dataset, ReadyTask } from "./tasks/task.ts";
@@ -75,13 +76,7 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
       taskProblems: datasets.flatMap((dataset) =>
         dataset.tasks.flatMap((task) => (task.status === "broken" ? task.problems : [])),
       ),
-      warnings: [
-        ...images.warnings,
-        ...limitWarnings(job, datasets, provider.capabilities),
-        ...keyWarnings(datasets),
-        ...secretWarnings(secrets),
-        ...pinWarnings(datasets),
-      ],
+      warnings: [...images.warnings, ...startWarnings(job, datasets, provider.capabilities, secrets)],
       [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
     };
   } catch (error) {
@@ -169,51 +164,4 @@ async function checkTasks(
     of: (task) => images.get(task) ?? { problem: "the environment gave no verdict on this task" },
     warnings: [...warnings],
   };
-}
-
-// Only limits that somebody asked for are worth a word.
-function limitWarnings(job: Job, datasets: readonly Dataset[], { limits }: Capabilities): string[] {
-  const tasks = datasets.flatMap((dataset) => dataset.tasks.filter((task) => task.status === "ready"));
-  const asked = {
-    cpus: job.environment.overrideCpus !== null || tasks.some((task) => task.config.environment.cpus !== 1),
-    memory:
-      job.environment.overrideMemoryBytes !== null || tasks.some((task) => task.config.environment.memoryBytes !== 2e9),
-    storage:
-      job.environment.overrideStorageBytes !== null ||
-      tasks.some((task) => task.config.environment.storageBytes !== 10e9),
-  };
-  return (["cpus", "memory", "storage"] as const).flatMap((name) => {
-    if (!asked[name] || limits[name] === "enforced") return [];
-    return [
-      limits[name] === "none"
-        ? `this environment does not limit ${name}; the values asked for have no effect`
-        : `this environment limits ${name} only as advice`,
-    ];
-  });
-}
-
-function keyWarnings(datasets: readonly Dataset[]): string[] {
-  const tasksByText = new Map<string, number>();
-  for (const task of datasets.flatMap((dataset) => dataset.tasks)) {
-    if (task.status === "broken") continue;
-    for (const text of new Set(
-      task.warnings.map((warning) => (warning.path ? `${warning.path}: ${warning.message}` : warning.message)),
-    )) {
-      tasksByText.set(text, (tasksByText.get(text) ?? 0) + 1);
-    }
-  }
-  return [...tasksByText].map(([text, count]) => `task.toml ${text}${count > 1 ? ` (in ${count} tasks)` : ""}`);
-}
-
-function secretWarnings(secrets: readonly Secret[]): string[] {
-  const names = [...new Set(secrets.filter(({ value }) => value.length < shortestSecret).map(({ name }) => name))];
-  if (names.length === 0) return [];
-  return [`values of ${names.join(", ")} are shorter than ${shortestSecret} characters and are not redacted`];
-}
-
-function pinWarnings(datasets: readonly Dataset[]): string[] {
-  const pins = new Map(datasets.flatMap((dataset) => dataset.pins.map(({ url, commit }) => [url, commit] as const)));
-  return [...pins].map(
-    ([url, commit]) => `${url} is not pinned in the registry; this job uses commit ${commit.slice(0, 12)}`,
-  );
 }

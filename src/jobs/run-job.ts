@@ -1,23 +1,21 @@
-import type { LogEntry } from "../base/log.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Host } from "../base/host.ts";
-import type { Redactor } from "../base/redactor.ts";
+import type { LogEntry } from "../base/log.ts";
+import { messageOf } from "../base/rollout-error.ts";
 import { shownPath } from "../base/shown-path.ts";
-import { writeJsonAtomic } from "../base/writers/atomic-file.ts";
-import type { AbortReason } from "../engine/abort-reason.ts";
+import { AbortReason } from "../engine/abort-reason.ts";
 import { runWindow } from "../engine/window.ts";
-import type { RunEvent, RunListener, Unit } from "../store/run.ts";
+import type { RunListener } from "../store/run.ts";
 import { BudgetWatch } from "./budget-watch.ts";
-import { environmentLabels, headOf, nextCommands, ownerOf, startedLine } from "./describe-run.ts";
-import { createJobDirectory } from "./output/job-directory.ts";
-import { openJobJournal } from "./output/job-journal.ts";
-import { openJobLog } from "./output/job-log.ts";
+import { endedLine, environmentLabels, headOf, nextCommands, ownerOf, startedLine, tailOf } from "./describe-run.ts";
 import { JobRecorder } from "./output/job-recorder.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
-import { JobTally } from "./output/job-tally.ts";
-import { toUnit } from "./output/trial-result-schema.ts";
+import { JobTally, type TallyEnd } from "./output/job-tally.ts";
+import { openJobOutput, type JobOutput } from "./output/open-job-output.ts";
+import { toUnit, type TrialResultFile } from "./output/trial-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
-import { describeThrown } from "./trial/failure.ts";
+import { RunVoice } from "./run-voice.ts";
+import { StopSwitch } from "./stop-switch.ts";
 import { ImageShelf } from "./trial/image-shelf.ts";
 import { runTrial } from "./trial/run-trial.ts";
 import type { Trial } from "./trial/trial.ts";
@@ -48,97 +46,52 @@ export interface JobRun {
 /** Runs a prepared job to its end; every finished result is on disk by then, whatever happened. */
 export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptions): Promise<JobRun> {
   const { job, redactor, trials } = prepared;
-  const { clock } = options;
+  const { clock, signal } = options;
   const startedAt = clock.now();
   const from = clock.monotonic();
-  const { name, paths } = await createJobDirectory(job.jobsDir, job.name, startedAt);
-  await using logFile = await openJobLog(paths, clock, redactor, job.logLevel, options.onLog);
-  const { log } = logFile;
-  await writeJsonAtomic(paths.config, { ...job.document, name }, redactor);
-  await writeJsonAtomic(paths.lock, ownerOf(options), redactor);
-  await using journal = await openJobJournal(paths.journal, redactor);
-  await journal.append(startedLine(prepared, options, name, startedAt));
-
-  // What a listener does with an event is its own affair; a job of many hours does not end with it.
-  const emit = (event: RunEvent): void => {
-    try {
-      options.onEvent(event);
-    } catch (error) {
-      log.write("error", "a listener threw", { event: event.type, error: describeThrown(error) });
-    }
-  };
-  const warnings: string[] = [];
-  const warn = (message: string): void => {
-    warnings.push(message);
-    log.write("warn", message);
-    emit({ type: "warning", at: clock.now(), message: redactor.text(message) });
-  };
-  emit({
-    type: "run_started",
-    at: startedAt,
-    run: headOf(prepared, options.runId, name, shownPath(paths.dir, options.host.cwd)),
-  });
-  for (const warning of prepared.warnings) warn(warning);
-
-  const tally = new JobTally(plannedTrials(trials), job.metrics, !job.verifier.disable);
-  let endedAt: number | null = null;
-  let stoppedBy: AbortReason | null = null;
-  const recorder = new JobRecorder({
-    paths,
-    journal,
-    tally,
+  await using output = await openJobOutput({
+    jobsDir: job.jobsDir,
+    name: job.name,
+    startedAt,
     clock,
     redactor,
-    log,
-    state: () => ({
-      jobName: name,
-      startedAt,
-      endedAt,
-      durationSec: Math.round(clock.monotonic() - from) / 1000,
-      isCancelled: options.signal.aborted,
-      isStoppedByBudget: stoppedBy?.kind === "budget",
-      warnings,
-    }),
+    logLevel: job.logLevel,
+    onLog: options.onLog,
+    document: job.document,
+    owner: ownerOf(options),
+    startedLine: (name) => startedLine(prepared, options, name, startedAt),
   });
+  const { name, paths, log, journal } = output;
+  const voice = new RunVoice(clock, redactor, log, options.onEvent);
+  const shownDir = shownPath(paths.dir, options.host.cwd);
+  voice.emit({ type: "run_started", at: startedAt, run: headOf(prepared, options.runId, name, shownDir) });
+  for (const warning of prepared.warnings) voice.warn(warning);
 
-  const stopTaking = new AbortController();
   let running = 0;
-  const stop = (reason: AbortReason): void => {
-    if (stopTaking.signal.aborted) return;
-    stoppedBy = reason;
-    emit({ type: "run_stopping", at: clock.now(), reason: reason.message, running });
-    stopTaking.abort(reason);
-  };
-  const onCancel = (): void => stop(options.signal.reason as AbortReason);
-  if (options.signal.aborted) onCancel();
-  else options.signal.addEventListener("abort", onCancel, { once: true });
-  using budget = new BudgetWatch({ budget: job.budget, clock, onWarning: warn, onSpent: stop });
-
+  let endedAt: number | null = null;
+  using stopping = new StopSwitch(signal, (reason) =>
+    voice.emit({ type: "run_stopping", at: clock.now(), reason: reason.message, running }),
+  );
+  const tally = new JobTally(plannedTrials(trials), job.metrics, !job.verifier.disable);
+  const state = (): TallyEnd => ({
+    jobName: name,
+    startedAt,
+    endedAt,
+    durationSec: Math.round(clock.monotonic() - from) / 1000,
+    isCancelled: signal.aborted,
+    isStoppedByBudget: stopping.isSpent,
+    warnings: voice.warnings,
+  });
+  const recorder = new JobRecorder({ paths, journal, tally, clock, redactor, log, state });
+  using budget = new BudgetWatch({
+    budget: job.budget,
+    clock,
+    onWarning: (message) => voice.warn(message),
+    onSpent: (reason) => stopping.stop(reason),
+  });
   const leftBehind: string[] = [];
   const kept: { readonly id: string; readonly enter: string | null }[] = [];
-  const context: TrialContext = {
-    job,
-    jobDir: paths.dir,
-    provider: prepared.provider,
-    images: new ImageShelf({
-      provider: prepared.provider,
-      retry: job.retry,
-      clock,
-      redactor,
-      imagesDir: paths.images,
-      outputLimitBytes: job.outputLimitBytes,
-      signal: options.signal,
-      onActivity: (line) => emit({ type: "run_activity", at: clock.now(), line: redactor.text(line) }),
-    }),
-    clock,
-    redactor,
-    log,
-    emit,
-    labels: environmentLabels(options, name),
-    signal: options.signal,
-    forceSignal: options.forceSignal,
-    onLeftBehind: (id) => leftBehind.push(id),
-  };
+  const context = trialContext(prepared, options, output, voice, leftBehind);
 
   const skipped = await runWindow<Trial>({
     units: trials,
@@ -146,44 +99,76 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     laneOf: (trial) => trial.agent.name,
     groupsOf: (trial) => [`agent:${trial.agent.name}`, `dataset:${trial.datasetName}`],
     groupLimits: groupLimits(prepared),
-    signal: stopTaking.signal,
+    signal: stopping.signal,
     async run(trial, slot) {
       running++;
-      const result = await runTrial(trial, context, slot, (known) => recorder.record(trial.index, known));
+      const result = await runTrial(trial, context, slot, (known) => record(recorder, stopping, trial.index, known));
       running--;
       recorder.count(trial.index, result);
       kept.push(...(result.teardown?.kept ?? []));
-      emit({ type: "unit_finished", at: clock.now(), unit: redactUnit(toUnit(result), redactor) });
+      voice.finished(toUnit(result));
       const { costUsd, tokens } = tally.spent();
       budget.spend(costUsd, tokens);
     },
   });
 
-  options.signal.removeEventListener("abort", onCancel);
-  tally.skip(skipped.map((trial) => trial.index));
+  const skippedIndexes = skipped.map((trial) => trial.index);
+  tally.skip(skippedIndexes);
   endedAt = clock.now();
   const result = await recorder.close();
-  await journal.append({
-    type: "job_ended",
-    ended_at: new Date(endedAt).toISOString(),
-    duration_sec: result.total_duration_sec,
-    cancelled: result.cancelled,
-    stopped_by_budget: result.stopped_by_budget,
-    skipped: skipped.map((trial) => trial.index),
-    warnings,
-  });
-  const status = result.cancelled ? "cancelled" : result.stopped_by_budget ? "budget_exhausted" : "completed";
-  emit({
-    type: "run_finished",
-    at: endedAt,
-    tail: {
-      status,
-      skipped: skipped.length,
-      durationSec: result.total_duration_sec,
-      next: nextCommands(paths.dir, options.host.cwd),
-    },
-  });
+  await journal.append(endedLine(result, endedAt, skippedIndexes));
+  const next = nextCommands(paths.dir, options.host.cwd);
+  voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next) });
   return { dir: paths.dir, result, kept, leftBehind };
+}
+
+// Trials whose results nobody could read again would only cost time and money.
+async function record(
+  recorder: JobRecorder,
+  stopping: StopSwitch,
+  index: number,
+  result: TrialResultFile,
+): Promise<void> {
+  try {
+    await recorder.record(index, result);
+  } catch (error) {
+    stopping.stop(new AbortReason("internal", `results can no longer be written: ${messageOf(error)}`));
+    throw error;
+  }
+}
+
+function trialContext(
+  { job, provider, redactor }: PreparedJob,
+  options: RunJobOptions,
+  { name, paths, log }: JobOutput,
+  voice: RunVoice,
+  leftBehind: string[],
+): TrialContext {
+  const { clock, signal, forceSignal } = options;
+  const images = new ImageShelf({
+    provider,
+    retry: job.retry,
+    clock,
+    redactor,
+    imagesDir: paths.images,
+    outputLimitBytes: job.outputLimitBytes,
+    signal,
+    onActivity: (line) => voice.activity(line),
+  });
+  return {
+    job,
+    jobDir: paths.dir,
+    provider,
+    images,
+    clock,
+    redactor,
+    log,
+    emit: voice.emit,
+    labels: environmentLabels(options, name),
+    signal,
+    forceSignal,
+    onLeftBehind: (id) => leftBehind.push(id),
+  };
 }
 
 function plannedTrials(
@@ -203,14 +188,4 @@ function groupLimits({ job, datasets }: PreparedJob): Map<string, number> {
   for (const dataset of datasets)
     if (dataset.nConcurrent !== null) limits.set(`dataset:${dataset.name}`, dataset.nConcurrent);
   return limits;
-}
-
-// Only what people see passes here; the files are redacted by their writers.
-function redactUnit(unit: Unit, redactor: Redactor): Unit {
-  const { failure, warnings } = unit;
-  return {
-    ...unit,
-    failure: failure && { ...failure, message: redactor.text(failure.message) },
-    warnings: warnings.map((warning) => redactor.text(warning)),
-  };
 }

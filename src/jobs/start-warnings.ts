@@ -1,0 +1,66 @@
+import { shortestSecret, type Secret } from "../base/redactor.ts";
+import type { Capabilities } from "../environments/environment.ts";
+import type { Job } from "./config/job.ts";
+import type { Dataset } from "./tasks/task.ts";
+
+/** What a person should know before a job starts, each thing once. */
+export function startWarnings(
+  job: Job,
+  datasets: readonly Dataset[],
+  capabilities: Capabilities,
+  secrets: readonly Secret[],
+): string[] {
+  return [
+    ...limitWarnings(job, datasets, capabilities),
+    ...keyWarnings(datasets),
+    ...secretWarnings(secrets),
+    ...pinWarnings(datasets),
+  ];
+}
+
+// Only limits that somebody asked for are worth a word.
+function limitWarnings(job: Job, datasets: readonly Dataset[], { limits }: Capabilities): string[] {
+  const tasks = datasets.flatMap((dataset) => dataset.tasks.filter((task) => task.status === "ready"));
+  const asked = {
+    cpus: job.environment.overrideCpus !== null || tasks.some((task) => task.config.environment.cpus !== 1),
+    memory:
+      job.environment.overrideMemoryBytes !== null || tasks.some((task) => task.config.environment.memoryBytes !== 2e9),
+    storage:
+      job.environment.overrideStorageBytes !== null ||
+      tasks.some((task) => task.config.environment.storageBytes !== 10e9),
+  };
+  return (["cpus", "memory", "storage"] as const).flatMap((name) => {
+    if (!asked[name] || limits[name] === "enforced") return [];
+    return [
+      limits[name] === "none"
+        ? `this environment does not limit ${name}; the values asked for have no effect`
+        : `this environment limits ${name} only as advice`,
+    ];
+  });
+}
+
+function keyWarnings(datasets: readonly Dataset[]): string[] {
+  const tasksByText = new Map<string, number>();
+  for (const task of datasets.flatMap((dataset) => dataset.tasks)) {
+    if (task.status === "broken") continue;
+    for (const text of new Set(
+      task.warnings.map((warning) => (warning.path ? `${warning.path}: ${warning.message}` : warning.message)),
+    )) {
+      tasksByText.set(text, (tasksByText.get(text) ?? 0) + 1);
+    }
+  }
+  return [...tasksByText].map(([text, count]) => `task.toml ${text}${count > 1 ? ` (in ${count} tasks)` : ""}`);
+}
+
+function secretWarnings(secrets: readonly Secret[]): string[] {
+  const names = [...new Set(secrets.filter(({ value }) => value.length < shortestSecret).map(({ name }) => name))];
+  if (names.length === 0) return [];
+  return [`values of ${names.join(", ")} are shorter than ${shortestSecret} characters and are not redacted`];
+}
+
+function pinWarnings(datasets: readonly Dataset[]): string[] {
+  const pins = new Map(datasets.flatMap((dataset) => dataset.pins.map(({ url, commit }) => [url, commit] as const)));
+  return [...pins].map(
+    ([url, commit]) => `${url} is not pinned in the registry; this job uses commit ${commit.slice(0, 12)}`,
+  );
+}
