@@ -1,4 +1,6 @@
-import type { ConfigIssue, ProviderModule } from "./environment.ts";
+import { knownKeysAt } from "../base/schema-shape.ts";
+import { describeUnknown } from "../base/suggest.ts";
+import type { ConfigIssue, ConfigSchema, ProviderModule } from "./environment.ts";
 
 export type ProviderConfigCheck =
   | { readonly value: unknown; readonly issues?: undefined }
@@ -8,7 +10,16 @@ export type ProviderConfigCheck =
 export async function checkProviderConfig(module: ProviderModule, config: unknown): Promise<ProviderConfigCheck> {
   const result = await module.configSchema["~standard"].validate(config);
   if (!result.issues) return { value: result.value };
-  return { issues: result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message })) };
+  return { issues: result.issues.flatMap((issue) => plainIssues(issue, module.configSchema)) };
+}
+
+// Zod's issue about unknown keys stands at their table and names them in its own words; each key gets its own line here.
+function plainIssues(issue: ConfigIssue, schema: ConfigSchema): { path: (string | number)[]; message: string }[] {
+  const path = pathOf(issue);
+  const { code, keys } = issue as { readonly code?: unknown; readonly keys?: unknown };
+  if (code !== "unrecognized_keys" || !Array.isArray(keys)) return [{ path, message: issue.message }];
+  const known = knownKeysAt(schema, path);
+  return keys.map((key) => ({ path: [...path, String(key)], message: describeUnknown("key", String(key), known) }));
 }
 
 function pathOf(issue: ConfigIssue): (string | number)[] {

@@ -103,6 +103,10 @@ test("the memory provider's config needs a handler, takes a price and nothing el
   });
   const check = await checkProviderConfig(module, { price_per_hour: -1, pirce: 1 });
   expect(check.issues?.map((issue) => issue.path.join("."))).toEqual(
-    expect.arrayContaining(["handler", "price_per_hour", ""]),
+    expect.arrayContaining(["handler", "price_per_hour", "pirce"]),
   );
+  expect((await checkProviderConfig(module, { handlr: "./h.ts" })).issues).toContainEqual({
+    path: ["handlr"],
+    message: 'unknown key; did you mean "handler"?',
+  });
 });
