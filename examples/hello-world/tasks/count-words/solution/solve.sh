@@ -1,0 +1,4 @@
+#!/bin/bash
+set -euo pipefail
+
+grep -rhow ERROR /app/logs | wc -l > /app/errors.txt

@@ -1,0 +1,4 @@
+#!/bin/bash
+set -euo pipefail
+
+sed -i 's/nmae/name/' /app/greet.sh

@@ -1,0 +1,6 @@
+#ifndef STATS_H
+#define STATS_H
+
+double mean(const double *values, int count);
+
+#endif

@@ -1,0 +1,1 @@
+from .convert import to_roman, from_roman
