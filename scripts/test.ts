@@ -33,7 +33,11 @@ interface Report {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly meta: { readonly notRun?: string };
+    }[];
   }[];
 }
 
@@ -42,12 +46,12 @@ function countTests(): void {
   for (const file of testResults) {
     // A file that fails to load has no tests and is a failure all the same.
     if (file.status === "failed" && file.assertionResults.length === 0) counts.failed++;
-    for (const { status, fullName } of file.assertionResults) {
+    for (const { status, fullName, meta } of file.assertionResults) {
       if (status === "passed") counts.passed++;
       else if (status === "failed") counts.failed++;
       else {
         counts.skipped++;
-        console.log(`not run: ${fullName}`);
+        console.log(`not run: ${fullName}${meta.notRun === undefined ? "" : `: ${meta.notRun}`}`);
       }
     }
   }
