@@ -14,7 +14,7 @@ import { runPreparedJob, type JobRun } from "../jobs/run-job.ts";
 import { loadDataset as loadDatasetWith } from "../jobs/tasks/load-datasets.ts";
 import { loadTask as loadTaskWith } from "../jobs/tasks/load-task.ts";
 import { readRegistry as readRegistryWith } from "../jobs/tasks/read-registry.ts";
-import type { RegistryEntry } from "../jobs/tasks/registry-schema.ts";
+import type { RegistryEntry } from "../jobs/tasks/registry.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import type { Dataset, TaskEntry } from "../jobs/tasks/task.ts";
 import type { RunListener } from "../store/run.ts";
