@@ -8,7 +8,8 @@ const projects = process.argv.includes("--long") ? ["long"] : ["unit", "house"];
 const report = ".runtime/test-report.json";
 
 function run(...args: string[]): boolean {
-  return spawnSync(node, args, { stdio: ["ignore", "inherit", "inherit"] }).status === 0;
+  const env = process.stdout.isTTY ? process.env : { ...process.env, NO_COLOR: "1" };
+  return spawnSync(node, args, { stdio: ["ignore", "inherit", "inherit"], env }).status === 0;
 }
 
 const isClean = run("scripts/check.ts", "--static");
