@@ -72,7 +72,13 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   let running = 0;
   let endedAt: number | null = null;
   using stopping = new StopSwitch(signal, (reason) =>
-    voice.emit({ type: "run_stopping", at: clock.now(), reason: reason.message, running }),
+    voice.emit({
+      type: "run_stopping",
+      at: clock.now(),
+      reason: reason.message,
+      running,
+      isTerminating: reason.kind === "cancelled",
+    }),
   );
   const tally = new JobTally(plannedTrials(trials), job.metrics, !job.verifier.disable);
   const state = (): TallyEnd => ({

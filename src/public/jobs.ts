@@ -26,7 +26,7 @@ export type { JobResultFile } from "../jobs/output/job-result-schema.ts";
 export type { TrialResultFile } from "../jobs/output/trial-result-schema.ts";
 export type { RunEvent, RunListener, Unit } from "../store/run.ts";
 export type { BrokenTask, Dataset, ReadyTask, TaskEntry } from "../jobs/tasks/task.ts";
-export type { JobRun };
+export type { JobRun, TaskSelection };
 
 export interface RunJobOptions {
   /** Cancels the job: running trials are terminated and cleaned up, the others are skipped. */
@@ -70,7 +70,7 @@ export async function runJob(
     loadProvider,
     onProgress: () => {},
   });
-  await prepared.provider.probe(signal);
+  await prepared.probe();
   return await runPreparedJob(prepared, {
     ...shared,
     forceSignal: new AbortController().signal,

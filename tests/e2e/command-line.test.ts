@@ -71,9 +71,9 @@ describe("a mistyped word ends with 2 and the word that was meant:", () => {
 
 describe("options that cannot be meant end with 2 and say why:", () => {
   const slips: readonly (readonly [readonly string[], string])[] = [
-    [["--attempts", "0"], '"0" is not a whole number'],
-    [["--concurrency", "many"], '"many" is not a whole number'],
-    [["--limit", "1.5"], '"1.5" is not a whole number'],
+    [["--attempts", "0"], "option '--attempts <n>' argument '0' is invalid. It takes a whole number"],
+    [["--concurrency", "many"], "option '--concurrency <n>' argument 'many' is invalid"],
+    [["--limit", "1.5"], "option '--limit <n>' argument '1.5' is invalid"],
     [["--set", "n_attempts"], "expected key=value"],
     [["--set", "n_atempts=2"], 'did you mean "n_attempts"'],
     [["--set", "agents[0].nmae=x"], 'did you mean "name"'],

@@ -55,7 +55,7 @@ test("a jobs_dir that cannot be written to is told before anything runs", async 
   const room = await makeJobRoom({ jobs_dir: "taken" });
   await room.write("taken", "a file");
   const { code, stderr } = await room.run(["job.yaml"]);
-  expect(code).toBe(70);
+  expect(code).toBe(2);
   expect(stderr).toContain("taken");
   expect(stderr).not.toContain("    at ");
 });

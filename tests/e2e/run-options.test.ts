@@ -193,3 +193,26 @@ test("two jobs without a name that start at once get a directory each", async ()
   expect(new Set(ran.map((job) => job.job_dir)).size).toBe(3);
   expect(ran.map((job) => job.exit_code)).toEqual([0, 0, 0]);
 });
+
+test("an agent that is named twice runs once", async () => {
+  const room = await makeWideRoom();
+  const run = await runJson(room, "job.yaml", "--agent", "two", "--agent", "two", "--task", "misc");
+  expect(trialsOf(run)).toEqual(["two:misc:1"]);
+});
+
+test("an agent that the job does not have is named with the one that was meant", async () => {
+  const room = await makeWideRoom();
+  const { code, stderr } = await room.run(["job.yaml", "--agent", "tow"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain('did you mean "two"?');
+});
+
+test("paths on the command line start from the working directory, also in --set", async () => {
+  const room = await makeWideRoom();
+  await room.write("elsewhere/job.yaml", "agents: [{ name: nop }]\ndatasets: [{ path: ../tasks }]\n");
+  for (const option of ["--environment=./nope.ts", "--set=environment.type=./nope.ts"]) {
+    const { code, stderr } = await room.run(["elsewhere/job.yaml", option]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(room.path("nope.ts"));
+  }
+});

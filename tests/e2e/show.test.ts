@@ -66,13 +66,13 @@ describe("show", () => {
     await running.until("the second trial is being judged", () => existsSync(room.path("judging")));
     const { code, stdout } = await room.run(["show", "jobs/job"]);
     expect(code).toBe(0);
-    expect(stdout).toContain("has not ended");
-    expect(stdout).toContain("1 of 2 trials are finished");
+    expect(stdout).toMatch(/This job is running: process \d+\./);
+    expect(stdout).toContain("1 of 2 trials finished");
     const json = JSON.parse((await room.run(["show", "jobs/job", "--json"])).stdout) as { result: JobResultFile };
     expect(json).toMatchObject({ has_ended: false, result: { total_trials: 2, completed_trials: 1, ended_at: null } });
     await room.write("go", "");
     expect(await running.ended).toMatchObject({ code: 0 });
-    expect((await room.run(["show", "jobs/job"])).stdout).not.toContain("has not ended");
+    expect((await room.run(["show", "jobs/job"])).stdout).not.toContain("This job");
   });
 
   test("of a directory that no job made ends with 2", async () => {
@@ -80,7 +80,7 @@ describe("show", () => {
     for (const path of ["tasks", "nothing", "job.yaml"]) {
       const { code, stdout, stderr } = await room.run(["show", path]);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain("not a job directory");
+      expect(stderr).toContain(path === "nothing" ? "nothing does not exist" : "not a job directory");
     }
   });
 
@@ -92,6 +92,6 @@ describe("show", () => {
     await room.write("jobs/job/.rollout/journal.jsonl", `${lines[0]}\n${lines[1]}\n${lines[2]?.slice(0, 40)}`);
     const { code, stdout } = await room.run(["show", "jobs/job"]);
     expect(code).toBe(0);
-    expect(stdout).toContain("1 of 2 trials are finished");
+    expect(stdout).toContain("1 of 2 trials finished");
   });
 });

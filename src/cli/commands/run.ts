@@ -44,7 +44,7 @@ export async function runCommand(paths: readonly string[], options: RunOptions, 
     onProgress: (line) => quiet || terminal.err(`${line}\n`),
   });
   if (!quiet) printProblems(prepared.taskProblems, terminal, host.cwd);
-  await raceWithSignal(prepared.provider.probe(signal), signal, () => {});
+  await raceWithSignal(prepared.probe(), signal, () => {});
 
   const run = await runPreparedJob(prepared, {
     runId,

@@ -22,6 +22,8 @@ export interface JobStartedLine {
   readonly agents: readonly string[];
   readonly tasks: readonly { readonly dataset: string; readonly task: string }[];
   readonly n_attempts: number;
+  /** What was asked for on the command line; null when every task runs. */
+  readonly selection: Readonly<Record<string, unknown>> | null;
   readonly warnings: readonly string[];
 }
 

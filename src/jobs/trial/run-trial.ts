@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs";
+import { formatProblem } from "../../base/problem.ts";
 import { isDiskFull, messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { RetryBudget, retryTransient } from "../../engine/retry.ts";
 import type { Slot } from "../../engine/window.ts";
@@ -184,7 +185,8 @@ async function refuse(
   const broken = task.status === "broken" ? task : null;
   const type = refusal?.type ?? broken?.failureType ?? "task_invalid";
   const message = refusal?.message ?? broken?.message ?? "the task cannot be run";
-  const failure: Failure = { type, message, cause: null, detail: message };
+  const problems = broken?.problems.map(formatProblem) ?? [];
+  const failure: Failure = { type, message, cause: null, detail: problems.length > 0 ? problems.join("\n") : message };
   return finish(ledger, context, trialPaths(context.jobDir, trial.key), { reward: null, failure }, onResult);
 }
 
