@@ -86,8 +86,9 @@ function overridesOf(options: JobOptions, cwd: string): Override[] {
 function fromWorkingDirectory(override: Override, cwd: string): Override {
   const key = override.path.filter((part) => typeof part === "string").join(".");
   const isPath = ["environment.type", "datasets.path", "datasets.tasks", "datasets.registry.path"].includes(key);
-  const isRelative = typeof override.value === "string" && /^\.{1,2}(\/|$)/.test(override.value);
-  return isPath && isRelative ? { ...override, value: resolve(cwd, String(override.value)) } : override;
+  const { value } = override;
+  if (!isPath || typeof value !== "string" || !/^\.{1,2}(\/|$)/.test(value)) return override;
+  return { ...override, value: resolve(cwd, value) };
 }
 
 function withAgents(job: Job, names: readonly string[]): Job {
