@@ -8,7 +8,8 @@ const projects = process.argv.includes("--long") ? ["long"] : ["unit", "house"];
 const report = ".runtime/test-report.json";
 
 function run(...args: string[]): boolean {
-  return spawnSync(node, args, { stdio: ["ignore", "inherit", "inherit"] }).status === 0;
+  const env = process.stdout.isTTY ? process.env : { ...process.env, NO_COLOR: "1" };
+  return spawnSync(node, args, { stdio: ["ignore", "inherit", "inherit"], env }).status === 0;
 }
 
 const isClean = run("scripts/check.ts", "--static");
@@ -33,7 +34,11 @@ interface Report {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly meta: { readonly notRun?: string };
+    }[];
   }[];
 }
 
@@ -42,12 +47,12 @@ function countTests(): void {
   for (const file of testResults) {
     // A file that fails to load has no tests and is a failure all the same.
     if (file.status === "failed" && file.assertionResults.length === 0) counts.failed++;
-    for (const { status, fullName } of file.assertionResults) {
+    for (const { status, fullName, meta } of file.assertionResults) {
       if (status === "passed") counts.passed++;
       else if (status === "failed") counts.failed++;
       else {
         counts.skipped++;
-        console.log(`not run: ${fullName}`);
+        console.log(`not run: ${fullName}${meta.notRun === undefined ? "" : `: ${meta.notRun}`}`);
       }
     }
   }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { messageOf, RolloutError, systemCodeOf } from "./rollout-error.ts";
+import { isDiskFull, messageOf, RolloutError, systemCodeOf } from "./rollout-error.ts";
 
 describe("RolloutError", () => {
   test("says nothing that it was not told", () => {
@@ -55,4 +55,14 @@ describe("systemCodeOf", () => {
   ])("is absent for %o", (thrown) => {
     expect(systemCodeOf(thrown)).toBeUndefined();
   });
+});
+
+test("a full disk is seen through any number of causes, and nothing else is taken for one", () => {
+  const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+  expect(isDiskFull(full)).toBe(true);
+  expect(isDiskFull(new RolloutError("copy_failed", "cannot write", { cause: new Error("x", { cause: full }) }))).toBe(
+    true,
+  );
+  expect(isDiskFull(Object.assign(new Error("gone"), { code: "ENOENT" }))).toBe(false);
+  expect(isDiskFull("ENOSPC")).toBe(false);
 });

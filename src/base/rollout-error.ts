@@ -72,3 +72,14 @@ export function systemCodeOf(thrown: unknown): string | undefined {
   const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
   return typeof code === "string" ? code : undefined;
 }
+
+const fullDiskCodes: readonly (string | undefined)[] = ["ENOSPC", "EDQUOT", "EROFS"];
+
+/** True when the disk takes nothing more, however deep in the causes that stands. */
+export function isDiskFull(thrown: unknown): boolean {
+  for (let current = thrown, depth = 0; current instanceof Error && depth < 8; depth++) {
+    if (fullDiskCodes.includes(systemCodeOf(current))) return true;
+    current = current.cause;
+  }
+  return false;
+}

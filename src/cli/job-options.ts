@@ -1,5 +1,4 @@
-import type { Command } from "commander";
-import { RolloutError } from "../base/rollout-error.ts";
+import { InvalidArgumentError, type Command } from "commander";
 
 /** What a person may change about a job on the command line. */
 export interface JobOptions {
@@ -43,7 +42,6 @@ export function addJobOptions(command: Command): Command {
 
 function wholeNumber(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1)
-    throw new RolloutError("usage_invalid", `"${text}" is not a whole number of at least 1`);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("It takes a whole number of at least 1.");
   return value;
 }

@@ -49,7 +49,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
         "rollout run --agent oracle ./tasks/a          check one task with its own solution",
         "rollout plan job.yaml                         see what would run",
         "rollout show jobs/my-job                      read the results again",
-        "rollout init task my-task && rollout init job begin from nothing",
+        "rollout init task my-task                     write a task to begin from",
       ]),
     );
 

@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Host } from "../base/host.ts";
 import { RolloutError } from "../base/rollout-error.ts";
+import { describeUnknown } from "../base/suggest.ts";
 import { reservedAgents } from "../jobs/config/check-job.ts";
 import { defineJob, loadJob } from "../jobs/config/load-job.ts";
 import type { Job } from "../jobs/config/job.ts";
@@ -24,9 +25,9 @@ export async function readJobArguments(paths: readonly string[], options: JobOpt
         hint: "several paths are taken when each is a task directory with a task.toml",
       });
     const job = await loadJob(first, overrides, host);
-    return withAgents(job, options.agent ?? []);
+    return withAgents(job, [...new Set(options.agent)]);
   }
-  const names = options.agent ?? [];
+  const names = [...new Set(options.agent)];
   if (names.length === 0)
     throw new RolloutError("usage_invalid", "task directories need an agent", {
       hint: `rollout run --agent oracle ${paths.join(" ")}`,
@@ -71,11 +72,23 @@ function overridesOf(options: JobOptions, cwd: string): Override[] {
     .filter(([, , value]) => value !== undefined)
     .map(([option, key, value]): Override => ({ path: [key], value, label: `${option} ${String(value)}` }));
   if (options.environment !== undefined) {
-    // What is typed starts from where the person is, not from where the job file lies.
-    const value = /^\.{1,2}\//.test(options.environment) ? resolve(cwd, options.environment) : options.environment;
-    overrides.push({ path: ["environment", "type"], value, label: `--environment ${options.environment}` });
+    const typed = {
+      path: ["environment", "type"],
+      value: options.environment,
+      label: `--environment ${options.environment}`,
+    };
+    overrides.push(fromWorkingDirectory(typed, cwd));
   }
-  return [...overrides, ...(options.set ?? []).map(parseSet)];
+  return [...overrides, ...(options.set ?? []).map((text) => fromWorkingDirectory(parseSet(text), cwd))];
+}
+
+// What is typed starts from where the person is, not from where the job file lies.
+function fromWorkingDirectory(override: Override, cwd: string): Override {
+  const key = override.path.filter((part) => typeof part === "string").join(".");
+  const isPath = ["environment.type", "datasets.path", "datasets.tasks", "datasets.registry.path"].includes(key);
+  const { value } = override;
+  if (!isPath || typeof value !== "string" || !/^\.{1,2}(\/|$)/.test(value)) return override;
+  return { ...override, value: resolve(cwd, value) };
 }
 
 function withAgents(job: Job, names: readonly string[]): Job {
@@ -85,7 +98,8 @@ function withAgents(job: Job, names: readonly string[]): Job {
     if (known) return known;
     if (reservedAgents.includes(name))
       return { name, description: null, install: null, execute: null, env: {}, nConcurrent: null };
-    throw new RolloutError("config_invalid", `--agent ${name}: the job has no such agent`, {
+    const names = [...job.agents.map((agent) => agent.name), ...reservedAgents];
+    throw new RolloutError("config_invalid", `--agent ${name}: ${describeUnknown("agent", name, names)}`, {
       hint: `its agents: ${job.agents.map((agent) => agent.name).join(", ")}`,
     });
   });

@@ -72,6 +72,7 @@ export function startedLine(
     agents: job.agents.map((agent) => agent.name),
     tasks: datasets.flatMap((dataset) => dataset.tasks.map((task) => ({ dataset: dataset.name, task: task.name }))),
     n_attempts: job.nAttempts,
+    selection: prepared.selection,
     warnings: prepared.warnings,
   };
 }

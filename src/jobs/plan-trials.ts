@@ -31,6 +31,7 @@ export interface TrialPlan {
 export function planTrials(options: PlanOptions): TrialPlan {
   const { job, datasets } = options;
   checkTaskNames(datasets);
+  checkSize(job, datasets);
   const prepared = datasets.flatMap((dataset) =>
     dataset.tasks.map((task) => ({ dataset, task, ...prepareTask(task, options) })),
   );
@@ -108,6 +109,18 @@ function oracleProblem(task: TaskEntry): string | null {
 function trialId(runId: string, index: number): string {
   const run = createHash("sha256").update(runId).digest("hex").slice(0, 10);
   return `rollout-${run}-${index}`;
+}
+
+// More would fill the memory with a plan that nobody means.
+const mostTrials = 1_000_000;
+
+function checkSize(job: Job, datasets: readonly Dataset[]): void {
+  const tasks = datasets.reduce((sum, dataset) => sum + dataset.tasks.length, 0);
+  const trials = job.agents.length * tasks * job.nAttempts;
+  if (trials <= mostTrials) return;
+  throw new RolloutError("config_invalid", `the job would have ${trials} trials; the most is ${mostTrials}`, {
+    hint: `${job.agents.length} agents x ${tasks} tasks x ${job.nAttempts} attempts: lower n_attempts or select tasks`,
+  });
 }
 
 function checkTaskNames(datasets: readonly Dataset[]): void {

@@ -8,6 +8,7 @@ import { createRedactor, type Redactor, type Secret } from "../base/redactor.ts"
 import { RolloutError } from "../base/rollout-error.ts";
 import type { EnvironmentProvider, NetworkPolicy, ProviderModule } from "../environments/environment.ts";
 import { checkProviderConfig } from "../environments/provider-config.ts";
+import { askAdapter } from "./ask-adapter.ts";
 import type { Job } from "./config/job.ts";
 import { planTrials, type TaskImage } from "./plan-trials.ts";
 import { startWarnings } from "./start-warnings.ts";
@@ -41,6 +42,10 @@ export interface PreparedJob extends AsyncDisposable {
   readonly taskProblems: readonly Problem[];
   /** What a person should know before the start, each once. */
   readonly warnings: readonly string[];
+  /** Which tasks were asked for; null when it is all of them. */
+  readonly selection: Readonly<Record<string, unknown>> | null;
+  /** Asks the engine behind the provider whether it can work; rejects with the remedy. */
+  probe(): Promise<void>;
 }
 
 /** Loads everything a job names and checks it against its provider; rejects with a configuration error before anything starts. */
@@ -50,17 +55,11 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
   const config = await checkConfig(job, module);
   const loaded = await loadDatasets(job.datasets, { host, clock, signal, log, onProgress: options.onProgress });
   const datasets = selectTasks(loaded, options.selection);
+  const selection = describeSelection(options.selection);
   const redactor = createRedactor(job.secrets);
-  const provider = await module.open({
-    config,
-    baseDir: job.baseDir,
-    timeoutMultiplier: job.timeoutMultiplier,
-    host,
-    clock,
-    redactor,
-    log,
-    signal,
-  });
+  const { baseDir, timeoutMultiplier } = job;
+  const opening = { config, baseDir, timeoutMultiplier, host, clock, redactor, log, signal };
+  const provider = await askAdapter(module.name, "open", () => module.open(opening));
   try {
     checkNetwork(job, provider);
     const images = await checkTasks(job, datasets, provider, signal);
@@ -76,7 +75,13 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
       taskProblems: datasets.flatMap((dataset) =>
         dataset.tasks.flatMap((task) => (task.status === "broken" ? task.problems : [])),
       ),
-      warnings: [...images.warnings, ...startWarnings(job, datasets, provider.capabilities, secrets)],
+      warnings: [
+        ...selectionWarnings(selection, loaded, datasets),
+        ...images.warnings,
+        ...startWarnings(job, datasets, provider.capabilities, secrets),
+      ],
+      selection,
+      probe: () => askAdapter(provider.name, "probe", () => provider.probe(signal)),
       [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
     };
   } catch (error) {
@@ -147,15 +152,17 @@ async function checkTasks(
   for (const task of datasets.flatMap((dataset) => dataset.tasks)) {
     if (task.status === "broken") continue;
     const contextDir = join(task.directory, "environment");
-    const check = await provider.checkTask(
-      {
-        taskName: task.name,
-        contextDir: existsSync(contextDir) ? contextDir : null,
-        dockerImage: task.config.environment.dockerImage,
-        forceBuild: job.environment.forceBuild,
-        limits: planResources(job, task.config),
-      },
-      signal,
+    const check = await askAdapter(provider.name, "checkTask", () =>
+      provider.checkTask(
+        {
+          taskName: task.name,
+          contextDir: existsSync(contextDir) ? contextDir : null,
+          dockerImage: task.config.environment.dockerImage,
+          forceBuild: job.environment.forceBuild,
+          limits: planResources(job, task.config),
+        },
+        signal,
+      ),
     );
     for (const warning of check.warnings) warnings.add(warning);
     images.set(task, check.image ? { plan: check.image } : { problem: check.problems.join("; ") });
@@ -164,4 +171,27 @@ async function checkTasks(
     of: (task) => images.get(task) ?? { problem: "the environment gave no verdict on this task" },
     warnings: [...warnings],
   };
+}
+
+// Only what was really asked for, in the words of the command line.
+function describeSelection(selection: TaskSelection): Record<string, unknown> | null {
+  const { include, exclude, tags, categories, limit, sample, seed } = selection;
+  const asked: Record<string, unknown> = {};
+  for (const [name, words] of Object.entries({ task: include, exclude, task_tag: tags, category: categories })) {
+    if (words.length > 0) asked[name] = words;
+  }
+  if (limit !== null) asked["limit"] = limit;
+  if (sample !== null) Object.assign(asked, { sample, seed });
+  return Object.keys(asked).length > 0 ? asked : null;
+}
+
+function selectionWarnings(
+  selection: Readonly<Record<string, unknown>> | null,
+  all: readonly Dataset[],
+  kept: readonly Dataset[],
+): string[] {
+  if (selection === null) return [];
+  const count = (datasets: readonly Dataset[]): number =>
+    datasets.reduce((sum, dataset) => sum + dataset.tasks.length, 0);
+  return [`only ${count(kept)} of ${count(all)} tasks were selected: ${JSON.stringify(selection)}`];
 }

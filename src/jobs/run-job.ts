@@ -12,7 +12,7 @@ import { JobRecorder } from "./output/job-recorder.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
 import { JobTally, type TallyEnd } from "./output/job-tally.ts";
 import { openJobOutput, type JobOutput } from "./output/open-job-output.ts";
-import { toUnit, type TrialResultFile } from "./output/trial-result-schema.ts";
+import { toUnit } from "./output/trial-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 import { RunVoice } from "./run-voice.ts";
 import { StopSwitch } from "./stop-switch.ts";
@@ -41,6 +41,8 @@ export interface JobRun {
   readonly kept: readonly { readonly id: string; readonly enter: string | null }[];
   /** Environments that could not be removed. */
   readonly leftBehind: readonly string[];
+  /** What kept the end of the job from being written, a full disk for one; null when all is on disk. */
+  readonly unwritten: unknown;
 }
 
 /** Runs a prepared job to its end; every finished result is on disk by then, whatever happened. */
@@ -70,7 +72,13 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   let running = 0;
   let endedAt: number | null = null;
   using stopping = new StopSwitch(signal, (reason) =>
-    voice.emit({ type: "run_stopping", at: clock.now(), reason: reason.message, running }),
+    voice.emit({
+      type: "run_stopping",
+      at: clock.now(),
+      reason: reason.message,
+      running,
+      isTerminating: reason.kind === "cancelled",
+    }),
   );
   const tally = new JobTally(plannedTrials(trials), job.metrics, !job.verifier.disable);
   const state = (): TallyEnd => ({
@@ -91,7 +99,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   });
   const leftBehind: string[] = [];
   const kept: { readonly id: string; readonly enter: string | null }[] = [];
-  const context = trialContext(prepared, options, output, voice, leftBehind);
+  const context = trialContext(prepared, options, output, voice, { leftBehind, stopping });
 
   const skipped = await runWindow<Trial>({
     units: trials,
@@ -102,7 +110,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     signal: stopping.signal,
     async run(trial, slot) {
       running++;
-      const result = await runTrial(trial, context, slot, (known) => record(recorder, stopping, trial.index, known));
+      const result = await runTrial(trial, context, slot, (known) => recorder.record(trial.index, known));
       running--;
       recorder.count(trial.index, result);
       kept.push(...(result.teardown?.kept ?? []));
@@ -115,26 +123,14 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const skippedIndexes = skipped.map((trial) => trial.index);
   tally.skip(skippedIndexes);
   endedAt = clock.now();
-  const result = await recorder.close();
-  await journal.append(endedLine(result, endedAt, skippedIndexes));
+  const { result, failure } = await recorder.close();
+  const unwritten =
+    failure ??
+    (await journal.append(endedLine(result, endedAt, skippedIndexes)).catch((error: unknown) => error)) ??
+    null;
   const next = nextCommands(paths.dir, options.host.cwd);
   voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next) });
-  return { dir: paths.dir, result, kept, leftBehind };
-}
-
-// Trials whose results nobody could read again would only cost time and money.
-async function record(
-  recorder: JobRecorder,
-  stopping: StopSwitch,
-  index: number,
-  result: TrialResultFile,
-): Promise<void> {
-  try {
-    await recorder.record(index, result);
-  } catch (error) {
-    stopping.stop(new AbortReason("internal", `results can no longer be written: ${messageOf(error)}`));
-    throw error;
-  }
+  return { dir: paths.dir, result, kept, leftBehind, unwritten };
 }
 
 function trialContext(
@@ -142,7 +138,7 @@ function trialContext(
   options: RunJobOptions,
   { name, paths, log }: JobOutput,
   voice: RunVoice,
-  leftBehind: string[],
+  ends: { readonly leftBehind: string[]; readonly stopping: StopSwitch },
 ): TrialContext {
   const { clock, signal, forceSignal } = options;
   const images = new ImageShelf({
@@ -167,7 +163,10 @@ function trialContext(
     labels: environmentLabels(options, name),
     signal,
     forceSignal,
-    onLeftBehind: (id) => leftBehind.push(id),
+    onLeftBehind: (id) => ends.leftBehind.push(id),
+    // Trials whose results nobody could read again would only cost time and money.
+    onDiskFull: (error) =>
+      ends.stopping.stop(new AbortReason("internal", `the disk takes nothing more: ${messageOf(error)}`)),
   };
 }
 

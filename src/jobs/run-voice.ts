@@ -4,6 +4,17 @@ import type { Redactor } from "../base/redactor.ts";
 import type { RunEvent, RunListener, Unit } from "../store/run.ts";
 import { describeThrown } from "./trial/failure.ts";
 
+// What a person who debugs a run wants to find in its log file, with times.
+const loggedEvents: readonly string[] = [
+  "run_started",
+  "unit_started",
+  "unit_phase",
+  "unit_retry",
+  "unit_finished",
+  "run_stopping",
+  "run_finished",
+];
+
 /** How a run tells its listener what happens, with every secret taken out. */
 export class RunVoice {
   readonly #clock: Clock;
@@ -26,6 +37,7 @@ export class RunVoice {
 
   // What a listener does with an event is its own affair; a job of many hours does not end with it.
   readonly emit = (event: RunEvent): void => {
+    if (loggedEvents.includes(event.type)) this.#log.write("debug", event.type, { ...event });
     try {
       this.#listener(event);
     } catch (error) {
@@ -35,7 +47,7 @@ export class RunVoice {
 
   warn(message: string): void {
     this.#warnings.push(message);
-    this.#log.write("warn", message);
+    this.#log.write("info", message);
     this.emit({ type: "warning", at: this.#clock.now(), message: this.#redactor.text(message) });
   }
 

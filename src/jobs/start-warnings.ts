@@ -15,6 +15,7 @@ export function startWarnings(
     ...keyWarnings(datasets),
     ...secretWarnings(secrets),
     ...pinWarnings(datasets),
+    ...shellFormWarnings(job.document),
   ];
 }
 
@@ -62,5 +63,24 @@ function pinWarnings(datasets: readonly Dataset[]): string[] {
   const pins = new Map(datasets.flatMap((dataset) => dataset.pins.map(({ url, commit }) => [url, commit] as const)));
   return [...pins].map(
     ([url, commit]) => `${url} is not pinned in the registry; this job uses commit ${commit.slice(0, 12)}`,
+  );
+}
+
+// `${X-y}` is right in bash and reaches the program as it stands here; a person who wrote it meant something else.
+function shellFormWarnings(document: Job["document"]): string[] {
+  const { agents, verifier } = document as Record<string, { readonly env?: Record<string, string> } | undefined> & {
+    readonly agents?: readonly { readonly name: string; readonly env?: Record<string, string> }[];
+  };
+  const tables = [
+    ...(agents ?? []).map(({ name, env }) => [`env of agent ${name}`, env ?? {}] as const),
+    ["verifier.env", verifier?.env ?? {}] as const,
+  ];
+  return tables.flatMap(([where, env]) =>
+    Object.entries(env)
+      .filter(([, value]) => /\$\{(?![A-Za-z_][A-Za-z0-9_]*(?::-|\}))/.test(value))
+      .map(
+        ([key, value]) =>
+          `${where}: ${key} holds ${JSON.stringify(value)}; only \${VAR} and \${VAR:-default} are replaced`,
+      ),
   );
 }

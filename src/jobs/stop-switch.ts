@@ -24,7 +24,11 @@ export class StopSwitch implements Disposable {
   }
 
   stop(reason: AbortReason): void {
-    if (this.signal.aborted) return;
+    if (this.signal.aborted) {
+      // A person who cancels a job that was only running out ends what still runs, and should be told so.
+      if (reason.kind === "cancelled") this.#onStop(reason);
+      return;
+    }
     this.#onStop(reason);
     this.#controller.abort(reason);
   }

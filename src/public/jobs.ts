@@ -14,7 +14,7 @@ import { runPreparedJob, type JobRun } from "../jobs/run-job.ts";
 import { loadDataset as loadDatasetWith } from "../jobs/tasks/load-datasets.ts";
 import { loadTask as loadTaskWith } from "../jobs/tasks/load-task.ts";
 import { readRegistry as readRegistryWith } from "../jobs/tasks/read-registry.ts";
-import type { RegistryEntry } from "../jobs/tasks/registry-schema.ts";
+import type { RegistryEntry } from "../jobs/tasks/registry.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import type { Dataset, TaskEntry } from "../jobs/tasks/task.ts";
 import type { RunListener } from "../store/run.ts";
@@ -26,7 +26,7 @@ export type { JobResultFile } from "../jobs/output/job-result-schema.ts";
 export type { TrialResultFile } from "../jobs/output/trial-result-schema.ts";
 export type { RunEvent, RunListener, Unit } from "../store/run.ts";
 export type { BrokenTask, Dataset, ReadyTask, TaskEntry } from "../jobs/tasks/task.ts";
-export type { JobRun };
+export type { JobRun, TaskSelection };
 
 export interface RunJobOptions {
   /** Cancels the job: running trials are terminated and cleaned up, the others are skipped. */
@@ -70,7 +70,7 @@ export async function runJob(
     loadProvider,
     onProgress: () => {},
   });
-  await prepared.provider.probe(signal);
+  await prepared.probe();
   return await runPreparedJob(prepared, {
     ...shared,
     forceSignal: new AbortController().signal,

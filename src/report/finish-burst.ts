@@ -85,7 +85,7 @@ export class FinishBurst {
         ...part(failed, `failed (${types.join(", ")}${rest})`),
         ...part(this.#retries, this.#retries === 1 ? "retry" : "retries"),
       ];
-      this.#say(`${groupDigits(finished)} more finished: ${parts.join(", ")}`);
+      this.#say(`${finished > 0 ? `${groupDigits(finished)} more finished: ` : ""}${parts.join(", ")}`);
     }
     this.#passed = this.#missed = this.#done = this.#retries = 0;
     this.#failures = new Map();

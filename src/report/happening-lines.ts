@@ -1,6 +1,6 @@
 import { plainText, fitWidth } from "../base/terminal-text.ts";
-import type { RunEvent, RunShape, Unit } from "../store/run.ts";
-import { durationText, elapsedText, markText } from "./number-text.ts";
+import type { RunEvent, RunShape, Unit, UnitFailure } from "../store/run.ts";
+import { durationText, markText, waitText } from "./number-text.ts";
 import { findMark } from "./run-tally.ts";
 import type { Style } from "./style.ts";
 import { unitNames } from "./unit-names.ts";
@@ -13,8 +13,7 @@ export function finishedLine(unit: Unit, shape: RunShape, style: Style): string 
   const name = unitNames(unit.labels, shape).full || plainText(unit.key);
   const mark = findMark(unit, shape.markName);
   const time = durationText(unit.durationSec);
-  const reason = unit.failure ? plainText(`${unit.failure.type}: ${unit.failure.message}`) : null;
-  const end = reason === null ? "" : ` ${style.signs.dash} ${fitWidth(reason, longestMessage)}`;
+  const end = unit.failure ? reasonText(unit.failure, style) : "";
   if (mark === null && unit.failure) return `${style.red("failed")} ${name} ${time}${end}`;
   if (mark === null) return `done ${name} ${time}`;
   const verdict = mark >= shape.passAt ? style.green("pass") : style.yellow("not passed");
@@ -28,8 +27,11 @@ export function warningLine(message: string, style: Style): string {
 
 /** A try that failed and when the next one comes. */
 export function retryLine(name: string, event: RunEvent & { readonly type: "unit_retry" }, style: Style): string {
-  const wait = elapsedText(Math.ceil(event.waitMs / 1000));
-  const reason = plainText(`${event.failure.type}: ${event.failure.message}`);
-  const end = ` ${style.signs.dash} ${fitWidth(reason, longestMessage)}`;
-  return `${style.yellow("retry")} ${name} try ${event.tries + 1} in ${wait}${end}`;
+  const when = event.waitMs > 0 ? `in ${waitText(event.waitMs)}` : "now";
+  return `${style.yellow("retry")} ${name} try ${event.tries + 1} ${when}${reasonText(event.failure, style)}`;
+}
+
+function reasonText({ type, message, cause }: UnitFailure, style: Style): string {
+  const reason = plainText(`${type}${cause ? ` (${cause})` : ""}: ${message}`);
+  return ` ${style.signs.dash} ${fitWidth(reason, longestMessage)}`;
 }

@@ -12,7 +12,7 @@ const events: RunEvent[] = [
   { type: "unit_started", at, key: "k", labels: { agent: "cpe" } },
   { type: "unit_phase", at, key: "k", phase: "verifier" },
   { type: "unit_activity", at, key: "k", line: 'a "line"' },
-  { type: "unit_retry", at, key: "k", tries: 1, waitMs: 1000, failure },
+  { type: "unit_retry", at, key: "k", tries: 1, waitMs: 1000, failure: { ...failure, cause: "infrastructure" } },
   {
     type: "unit_finished",
     at,
@@ -20,7 +20,7 @@ const events: RunEvent[] = [
   },
   { type: "run_activity", at, line: "building" },
   { type: "warning", at, message: "careful" },
-  { type: "run_stopping", at, reason: "interrupted", running: 2 },
+  { type: "run_stopping", at, reason: "interrupted", running: 2, isTerminating: true },
   {
     type: "run_finished",
     at,

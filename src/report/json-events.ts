@@ -43,7 +43,7 @@ function bodyOf(event: RunEvent): Record<string, unknown> {
     case "warning":
       return { message: event.message };
     case "run_stopping":
-      return { reason: event.reason, running: event.running };
+      return { reason: event.reason, running: event.running, is_terminating: event.isTerminating };
     case "run_finished":
       return { tail: tailOf(event.tail) };
     default:

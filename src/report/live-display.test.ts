@@ -239,12 +239,28 @@ describe("the live display", () => {
     const { clock, screen, tell, start, finish } = startDisplay();
     start({ task: "one" });
     start({ task: "two" });
-    tell({ type: "run_stopping", reason: "interrupted", running: 2 });
+    tell({ type: "run_stopping", reason: "interrupted", running: 2, isTerminating: true });
     await clock.advance(5000);
     expect(screen.visible()[2]).toBe("stopping: interrupted · cleaning up 2 trials · 5s");
     finish({ task: "one", failure: { type: "trial_cancelled", message: "interrupted" } });
     await clock.advance(100);
     expect(screen.visible()[3]).toBe("stopping: interrupted · cleaning up 1 trial · 5s");
+  });
+
+  test("says that trials may finish when only no new ones are taken, and when that changes", async () => {
+    const { clock, screen, tell, start, finish } = startDisplay();
+    start({ task: "one" });
+    start({ task: "two" });
+    tell({ type: "run_stopping", reason: "the budget is spent", running: 2, isTerminating: false });
+    await clock.advance(5000);
+    expect(screen.visible()[2]).toBe("stopping: the budget is spent · letting 2 trials finish · 5s");
+    tell({ type: "run_stopping", reason: "interrupted", running: 2, isTerminating: true });
+    await clock.advance(100);
+    expect(screen.visible()[2]).toBe("stopping: interrupted · cleaning up 2 trials · 5s");
+    finish({ task: "one" });
+    finish({ task: "two" });
+    await clock.advance(2000);
+    expect(screen.visible()[2]).toBe("stopping: interrupted · all cleaned up · 6s");
   });
 
   test("hides the cursor while it paints, and leaves the terminal clean and no timer behind", async () => {

@@ -1,7 +1,7 @@
 import { displayWidth, fitMiddle, fitWidth, padEnd, padStart, plainText } from "../base/terminal-text.ts";
-import { countText, elapsedText, groupDigits } from "./number-text.ts";
+import { elapsedText, groupDigits } from "./number-text.ts";
 import type { RunningUnit, RunProgress } from "./run-progress.ts";
-import { etaText, statusParts } from "./status-parts.ts";
+import { etaText, statusParts, stoppingText } from "./status-parts.ts";
 import type { Style } from "./style.ts";
 import { joinParts } from "./text-table.ts";
 
@@ -56,10 +56,10 @@ function renderBar(progress: RunProgress, cells: number, style: Style): string {
 function renderStatus(progress: RunProgress, columns: number, nowMs: number, style: Style): string[] {
   if (progress.stopping) {
     const noun = progress.head?.shape.unitNoun ?? "unit";
-    const left = progress.running.size;
+    const rest = stoppingText(progress.running.size, noun, progress.stopping.isTerminating);
     const parts = [
       { text: `stopping: ${progress.stopping.reason}`, paint: style.yellow },
-      { text: left > 0 ? `cleaning up ${countText(left, noun)}` : "all cleaned up" },
+      { text: rest },
       { text: elapsedText((nowMs - progress.stopping.sinceMs) / 1000) },
     ];
     return joinParts(parts, style.signs.separator, columns).slice(0, 1);

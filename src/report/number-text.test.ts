@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { costText, countText, durationText, elapsedText, markText, percentText } from "./number-text.ts";
+import {
+  costText,
+  countText,
+  durationFormat,
+  durationText,
+  elapsedText,
+  markText,
+  percentText,
+  waitText,
+} from "./number-text.ts";
 
 test.each([
   [-1, "0s"],
@@ -12,13 +21,37 @@ test.each([
 });
 
 test.each([
-  [0, "0.0s"],
+  [0, "0s"],
+  [0.0001, "1ms"],
+  [0.099, "99ms"],
+  [0.0996, "0.1s"],
   [3.44, "3.4s"],
   [9.97, "10s"],
   [59.7, "1m00s"],
   [245.3, "4m05s"],
 ])("a duration of %d seconds reads %s", (seconds, text) => {
   expect(durationText(seconds)).toBe(text);
+});
+
+test("durations that stand together below a second are all in milliseconds", () => {
+  const seconds = [0, 0.0001, 0.003, 0.099, 0.1, 0.9994];
+  expect(seconds.map(durationFormat(seconds))).toEqual(["0ms", "1ms", "3ms", "99ms", "100ms", "999ms"]);
+});
+
+test("durations that stand with one of a second or more are never in milliseconds", () => {
+  const seconds = [0, 0.003, 0.099, 0.9996, 9.97, 245.3];
+  expect(seconds.map(durationFormat(seconds))).toEqual(["0.0s", "0.0s", "0.1s", "1.0s", "10s", "4m05s"]);
+});
+
+test.each([
+  [0.4, "1ms"],
+  [99, "99ms"],
+  [200, "0.2s"],
+  [2500, "2.5s"],
+  [3000, "3s"],
+  [125_000, "2m05s"],
+])("a wait of %d ms reads %s", (ms, text) => {
+  expect(waitText(ms)).toBe(text);
 });
 
 test.each([

@@ -1,3 +1,5 @@
+import { max } from "../analysis/aggregates.ts";
+
 /** A stretch of time in whole seconds at its finest: `7s`, `2m05s`, `1h04m`, `2d03h`. */
 export function elapsedText(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
@@ -8,9 +10,28 @@ export function elapsedText(seconds: number): string {
   return `${Math.floor(whole / 86_400)}d${pad(Math.floor((whole % 86_400) / 3600))}h`;
 }
 
-/** A measured duration: milliseconds below a tenth of a second (`8ms`), tenths below ten seconds (`3.4s`), else as a stretch of time. */
+/** A measured duration on its own: milliseconds below a tenth of a second (`8ms`), tenths below ten seconds (`3.4s`), else as a stretch of time. */
 export function durationText(seconds: number): string {
-  if (seconds > 0 && seconds < 0.0995) return `${Math.max(1, Math.round(seconds * 1000))}ms`;
+  if (seconds <= 0) return "0s";
+  return seconds < 0.0995 ? millisecondsText(seconds) : secondsText(seconds);
+}
+
+/** How to write durations that are read side by side: all in milliseconds if each is below a second, else none. */
+export function durationFormat(shown: Iterable<number>): (seconds: number) => string {
+  return (max(shown) ?? 0) < 0.9995 ? millisecondsText : secondsText;
+}
+
+/** A wait that lies ahead: `1ms`, `0.2s`, `3s`, `2m05s`. */
+export function waitText(ms: number): string {
+  return durationText(ms / 1000).replace(/\.0s$/, "s");
+}
+
+function millisecondsText(seconds: number): string {
+  // What took any time at all is not shown as nothing.
+  return seconds > 0 ? `${Math.max(1, Math.round(seconds * 1000))}ms` : "0ms";
+}
+
+function secondsText(seconds: number): string {
   const tenths = Math.round(Math.max(0, seconds) * 10) / 10;
   return tenths < 10 ? `${tenths.toFixed(1)}s` : elapsedText(Math.round(seconds));
 }

@@ -38,12 +38,45 @@ describe("plain lines", () => {
     finish({ task: "sudoku", failure });
     finish({ task: "maze", reward: null });
     expect(lines).toEqual([
-      "[0/90] retry cpe terminal-bench/chess #1 try 2 in 3s - environment_start_failed: 502 from the engine",
+      "[0/90] retry cpe terminal-bench/chess #1 try 2 in 2.5s - environment_start_failed: 502 from the engine",
       "[1/90] pass cpe terminal-bench/chess #1 1.0 34s",
       "[2/90] not passed cpe terminal-bench/go #1 0.25 2m05s",
       "[3/90] failed cpe terminal-bench/sudoku #1 34s - environment_start_failed: 502 from the engine",
       "[4/90] done cpe terminal-bench/maze #1 34s",
     ]);
+  });
+
+  test.each([
+    [0, "now"],
+    [1, "in 1ms"],
+    [200, "in 0.2s"],
+    [3000, "in 3s"],
+    [125_000, "in 2m05s"],
+  ])("say that a wait of %d ms is over %s", (waitMs, when) => {
+    const { lines, tell } = startLines();
+    const failure = { type: "environment_start_failed", message: "busy" };
+    tell({ type: "unit_retry", key: "k", tries: 1, waitMs, failure });
+    expect(lines).toEqual([`[0/90] retry k try 2 ${when} - environment_start_failed: busy`]);
+  });
+
+  test("say which failures are the infrastructure's", () => {
+    const { lines, finish } = startLines();
+    finish({ failure: { type: "verifier_failed", message: "lost", cause: "infrastructure" } });
+    finish({ task: "go", failure: { type: "verifier_failed", message: "exit 2", cause: null } });
+    expect(lines).toEqual([
+      "[1/90] failed cpe terminal-bench/chess #1 34s - verifier_failed (infrastructure): lost",
+      "[2/90] failed cpe terminal-bench/go #1 34s - verifier_failed: exit 2",
+    ]);
+  });
+
+  test("do not speak of finished units when only retries were counted", async () => {
+    const { clock, lines, tell } = startLines();
+    const failure = { type: "environment_start_failed", message: "busy" };
+    for (let index = 0; index < 12; index++) {
+      tell({ type: "unit_retry", key: `k${index}`, tries: 1, waitMs: 1000, failure });
+    }
+    await clock.advance(1000);
+    expect(lines.slice(10)).toEqual(["[0/90] 2 retries"]);
   });
 
   test("tell a warning once", () => {
@@ -115,10 +148,24 @@ describe("plain lines", () => {
     expect(counted.reduce((total, text) => total + Number(text.replaceAll(",", "")), 0)).toBe(30_000 - 10);
   });
 
+  test("tell a stop that lets trials finish from one that ends them", () => {
+    const { lines, tell } = startLines();
+    tell({ type: "run_stopping", reason: "the budget is spent", running: 2, isTerminating: false });
+    tell({ type: "run_stopping", reason: "the budget is spent", running: 1, isTerminating: false });
+    tell({ type: "run_stopping", reason: "interrupted", running: 1, isTerminating: true });
+    tell({ type: "run_stopping", reason: "interrupted", running: 0, isTerminating: true });
+    expect(lines).toEqual([
+      "[0/90] stopping: the budget is spent, letting 2 trials finish",
+      "[0/90] stopping: the budget is spent, letting 1 trial finish",
+      "[0/90] stopping: interrupted, cleaning up 1 trial",
+      "[0/90] stopping: interrupted",
+    ]);
+  });
+
   test("say why a run stops, and leave no timer once it has finished", async () => {
     const { clock, lines, tell, finish } = startLines();
     for (let index = 0; index < 12; index++) finish({ task: `t${index}` });
-    tell({ type: "run_stopping", reason: "interrupted", running: 3 });
+    tell({ type: "run_stopping", reason: "interrupted", running: 3, isTerminating: true });
     tell({ type: "run_finished", tail });
     expect(lines.slice(10)).toEqual([
       "[12/90] stopping: interrupted, cleaning up 3 trials",

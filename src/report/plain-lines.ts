@@ -5,7 +5,7 @@ import { FinishBurst } from "./finish-burst.ts";
 import { finishedLine, retryLine, warningLine } from "./happening-lines.ts";
 import { countText, elapsedText } from "./number-text.ts";
 import { RunProgress } from "./run-progress.ts";
-import { etaText, statusParts } from "./status-parts.ts";
+import { etaText, statusParts, stoppingText } from "./status-parts.ts";
 import { createStyle } from "./style.ts";
 
 export interface PlainLinesOptions {
@@ -78,8 +78,8 @@ export function createPlainLines({ write, clock }: PlainLinesOptions): PlainLine
       burst.addRetry(() => retryLine(name, event, style));
     } else if (event.type === "warning") warn(event.message);
     else if (event.type === "run_stopping") {
-      const what = countText(event.running, head?.shape.unitNoun ?? "unit");
-      sayNumbered(`stopping: ${plainText(event.reason)}, cleaning up ${what}`);
+      const rest = stoppingText(event.running, head?.shape.unitNoun ?? "unit", event.isTerminating);
+      sayNumbered(`stopping: ${plainText(event.reason)}${event.running > 0 ? `, ${rest}` : ""}`);
     }
   };
 

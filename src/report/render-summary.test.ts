@@ -98,6 +98,139 @@ describe("renderSummary", () => {
     expect(text).toContain("tb2-sweep · cancelled after 3.0s\n0 of 54 trials scored · 54 skipped\n");
   });
 
+  test("a run that is looked at while it runs has units that are not finished, and no rate over all", () => {
+    const units = [{ task: "a" }, { task: "b", failure: failures[0] ?? null }];
+    const plan = { total: 11, groups: [{ labels: { agent: "cpe", dataset: "terminal-bench" }, total: 11 }] };
+    const running = render(units, { columns: 140 }, plan, { status: "unfinished", skipped: 9 });
+    expect(running).toContain("1 of 11 trials scored · 1 passed · 1 failed · 9 not finished\n");
+    expect(running).not.toContain("skipped");
+    expect(running).not.toContain("of all");
+    const stopped = render(units, { columns: 140 }, plan, { status: "cancelled", skipped: 9 });
+    expect(stopped).toContain("9 skipped");
+    expect(stopped).toContain("of all");
+  });
+
+  test("one agent on several datasets has a row for all of them; different agents have none", () => {
+    const one = [{ agent: "cpe" }, { agent: "cpe", dataset: "swe-smoke", reward: 0 }];
+    const text = render(one);
+    expect(text).toMatch(/^all +50% .* 2 of 2 /m);
+    expect(text).toMatch(/^all +0\.50$/m);
+    expect(render([...one, { agent: "nop" }])).not.toMatch(/^all /m);
+    expect(render([{ agent: "cpe" }, { agent: "nop" }])).not.toMatch(/^all /m);
+    expect(render([{}])).not.toMatch(/^all /m);
+  });
+
+  test("one long name pushes out neither the bar nor the interval nor the rate over all", () => {
+    const agent = `claude-code-${"with-many-settings-".repeat(4)}v2`;
+    const units = [{ agent }, { agent, task: "b", failure: failures[0] ?? null }, { agent: "cpe", dataset: "tasks" }];
+    const titles = (columns: number): string => render(units, { columns }).split("\n")[3] ?? "";
+    expect(titles(80)).toMatch(/agent .* 0% +100% +95% CI +scored +of all$/);
+    expect(render(units, { columns: 80 })).toMatch(/^claude-.*….*-v2 +terminal-bench +100% /m);
+    expect(titles(120)).toMatch(/0% +100% +95% CI +scored +of all .*median time$/);
+    expect(render(units, { columns: 200 })).toContain(`${agent}  terminal-bench`);
+  });
+
+  test("pass@k and pass^k are seen together or not at all", () => {
+    let both = 0;
+    for (let columns = 40; columns <= 140; columns++) {
+      const text = render(sweep(2), { columns });
+      expect(text.includes("pass@2")).toBe(text.includes("pass^2"));
+      if (text.includes("pass@2")) both++;
+    }
+    expect(both).toBeGreaterThan(0);
+    expect(both).toBeLessThan(101);
+  });
+
+  test("a run that nobody marks has a row for each agent with what finished, what failed, costs and times", () => {
+    const cost = 0.25;
+    const text = render([
+      { agent: "cpe", reward: null, cost },
+      { agent: "cpe", task: "b", reward: null, cost, durationSec: 36 },
+      { agent: "cpe", task: "c", failure: failures[0] ?? null, durationSec: 600 },
+      { agent: "nop", reward: null, durationSec: 0.5 },
+    ]);
+    expect(text).toContain(
+      [
+        "agent  dataset         finished  failed   cost  median time",
+        "cpe    terminal-bench    2 of 3       1  $0.50          36s",
+        "nop    terminal-bench    1 of 1       0     $0         0.5s",
+      ].join("\n"),
+    );
+    expect(text).not.toContain("pass");
+  });
+
+  test("times that are read side by side have one unit", () => {
+    const phases = (...seconds: number[]) =>
+      ["setup", "agent_setup", "agent", "verifier"].map((name, index) => ({
+        name,
+        durationSec: seconds[index] ?? null,
+      }));
+    const fast = render([{ phases: phases(0.003, 0, 0.099, 0.1), durationSec: 0.21 }]);
+    expect(fast).toMatch(/setup +3ms +3ms .*\nagent setup +0ms +0ms\nagent +99ms +99ms .*\nverifier +100ms +100ms /);
+    expect(fast).toMatch(/median time\n.* 210ms$/m);
+    const slow = render([{ phases: phases(0.003, 0, 0.099, 125), durationSec: 126 }]);
+    expect(slow).toMatch(
+      /setup +0\.0s +0\.0s\nagent setup +0\.0s +0\.0s\nagent +0\.1s +0\.1s\nverifier +2m05s +2m05s /,
+    );
+  });
+
+  test("one cause of a type of failure does not hide another", () => {
+    const failed = (index: number, message: string): SampleUnit => ({
+      agent: index % 2 === 0 ? "fails" : "throws",
+      dataset: "tasks",
+      task: `t${index}`,
+      failure: { type: "verifier_failed", message },
+    });
+    const text = render([
+      ...Array.from({ length: 10 }, (_, index) => failed(index, `test.sh ended with ${index + 1}: see 'log-${index}'`)),
+      failed(10, "the engine said no"),
+      failed(11, "the engine said no"),
+      failed(12, "no space left"),
+      failed(13, "alpha"),
+      failed(14, "beta"),
+    ]);
+    const section = text.slice(text.indexOf("failures\n"), text.indexOf("\n\nresults"));
+    expect(section.split("\n")).toEqual([
+      "failures",
+      "  15  verifier_failed",
+      "        10  test.sh ended with 1: see 'log-0'",
+      "            e.g. fails/tasks/t0__1",
+      "         2  the engine said no",
+      "            e.g. fails/tasks/t10__1",
+      "         1  no space left",
+      "            e.g. fails/tasks/t12__1",
+      "        + 2 more causes",
+      "      fails/tasks 8, throws/tasks 7",
+    ]);
+  });
+
+  test("a single cause more is said in the singular, and an unknown number as at least so many", () => {
+    const failed = (count: number): SampleUnit[] =>
+      Array.from({ length: count }, (_, index) => ({
+        task: `t${index}`,
+        failure: { type: "verifier_failed", message: `${"x".repeat(index + 1)} is missing` },
+      }));
+    expect(render(failed(4))).toContain("  + 1 more cause\n");
+    expect(render(failed(50))).toContain("  + 47 more causes\n");
+    expect(render(failed(60))).toContain("  + at least 48 more causes\n");
+  });
+
+  test("failures of the infrastructure are called so, by type or by cause", () => {
+    const lost = { type: "verifier_failed", message: "the engine is gone", cause: "infrastructure" };
+    const other = { type: "verifier_failed", message: `exit code 2 ${"of the tests ".repeat(30)}` };
+    expect(render([{ failure: lost }])).toContain("1  verifier_failed (infrastructure)\n     the engine is gone\n");
+    const mixed = render([{ failure: lost }, { task: "b", failure: other }, { task: "c", failure: other }]);
+    expect(mixed).toContain("3  verifier_failed\n");
+    expect(mixed).toContain("1  the engine is gone (infrastructure)\n");
+    const many = Array.from({ length: 51 }, (_, index) => ({
+      task: `t${index}`,
+      failure: { ...lost, message: "x".repeat(index + 1), cause: index < 50 ? "infrastructure" : null },
+    }));
+    expect(render(many)).toContain("51  verifier_failed\n");
+    const long = render([{ failure: { ...other, cause: "infrastructure" } }, { task: "b", failure: other }]);
+    expect(long.match(/… \(infrastructure\)\n/g)).toHaveLength(1);
+  });
+
   test("a pass rate that hides failures is seen to hide them", () => {
     const units = Array.from({ length: 10 }, (_, index) => ({
       task: `t${index}`,

@@ -1,8 +1,10 @@
-import { fitMiddle, fitWidth, plainText } from "../base/terminal-text.ts";
+import { plainText } from "../base/terminal-text.ts";
 import type { RunTail } from "../store/run.ts";
 import { costText, countText, durationText, groupDigits } from "./number-text.ts";
+import { renderFailures } from "./render-failures.ts";
 import { createStyle, type Style, type StyleOptions } from "./style.ts";
-import type { FailureSummary, RunSummary, WarningSummary } from "./summarize-tally.ts";
+import type { RunSummary, WarningSummary } from "./summarize-tally.ts";
+import { renderEntry } from "./summary-entry.ts";
 import { renderMetrics, renderPhases, renderResults } from "./summary-tables.ts";
 import { joinParts, wrapText, type Cell } from "./text-table.ts";
 
@@ -10,17 +12,15 @@ export interface RenderSummaryOptions extends StyleOptions {
   readonly columns: number;
 }
 
-const mostFailures = 10;
 const mostWarnings = 5;
 
 /** What a person reads at the end of a run, fitted to a terminal; ends with a line end. */
 export function renderSummary(summary: RunSummary, tail: RunTail, options: RenderSummaryOptions): string {
   const style = createStyle(options);
   const columns = Math.max(20, options.columns);
-  const marked = summary.overall.scored + summary.overall.failed > 0;
   const sections = [
     renderHeading(summary, tail, columns, style),
-    marked ? renderResults(summary, columns, style) : [],
+    renderResults(summary, tail.status, columns, style),
     renderMetrics(summary, columns, style),
     renderPhases(summary, columns, style),
     renderFailures(summary, columns, style),
@@ -57,7 +57,7 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
     ...count(overall.marks.passed, "passed", style.green),
     ...count(overall.scored - overall.marks.passed, "not passed"),
     ...count(overall.failed, "failed", style.red),
-    ...count(overall.skipped ?? 0, "skipped", style.yellow),
+    ...count(overall.skipped ?? 0, tail.status === "unfinished" ? "not finished" : "skipped", style.yellow),
     ...count(overall.unmarked, "finished without a mark"),
     ...(overall.retries.units > 0 ? [{ text: `${countText(overall.retries.units, noun)} retried` }] : []),
   ];
@@ -69,37 +69,6 @@ function costParts({ overall, run }: RunSummary): Cell[] {
   const known = usd > 0 ? [{ text: costText(usd) }] : [];
   const unknown = { text: `cost of ${countText(unknownUnits, run.shape.unitNoun)} unknown` };
   return unknownUnits > 0 ? [...known, unknown] : known;
-}
-
-function renderFailures(summary: RunSummary, columns: number, style: Style): string[] {
-  const { failures } = summary.overall;
-  if (failures.length === 0) return [];
-  const shown = failures.slice(0, mostFailures);
-  const width = groupDigits(shown[0]?.count ?? 0).length;
-  const hidden = failures.length - shown.length;
-  return [
-    style.dim("failures"),
-    ...shown.flatMap((failure) => renderFailure(failure, width, summary, columns, style)),
-    ...(hidden > 0 ? [style.dim(`  + ${countText(hidden, "more type")}`)] : []),
-  ];
-}
-
-function renderFailure(
-  failure: FailureSummary,
-  width: number,
-  { run, groups }: RunSummary,
-  columns: number,
-  style: Style,
-): string[] {
-  const kept = failure.scored > 0 ? `${countText(failure.scored, run.shape.unitNoun)} scored all the same` : null;
-  const rows = groups.flatMap(({ labels, failures }) => {
-    const own = failures.find(({ type }) => type === failure.type);
-    return own ? [`${run.shape.groupBy.map((label) => labels[label] ?? "").join(" ")} ${groupDigits(own.count)}`] : [];
-  });
-  const where = groups.length > 1 ? plainText(rows.join(", ")) : null;
-  const details = [plainText(failure.firstMessage), where, kept].filter((detail) => detail !== null);
-  const title = { text: plainText(failure.type), paint: style.red };
-  return renderEntry(failure.count, width, title, details, failure.examples[0] ?? null, columns, style);
 }
 
 function renderWarnings({ warnings, otherWarnings }: RunSummary, columns: number, style: Style): string[] {
@@ -117,29 +86,8 @@ function renderWarnings({ warnings, otherWarnings }: RunSummary, columns: number
 function renderWarning(warning: WarningSummary, width: number, columns: number, style: Style): string[] {
   const [first = "", ...rest] = wrapText(plainText(warning.text), columns - width - 4, 2);
   const title = { text: first, paint: style.yellow };
-  return renderEntry(warning.count, width, title, [rest.join(" ")], warning.example, columns, style);
-}
-
-function renderEntry(
-  count: number,
-  width: number,
-  title: Cell,
-  details: readonly string[],
-  example: string | null,
-  columns: number,
-  style: Style,
-): string[] {
-  const room = columns - width - 4;
-  const indent = " ".repeat(width + 4);
-  const number = style.bold(groupDigits(count).padStart(width));
-  const lines = details.flatMap((detail) => wrapText(detail, room, 2)).map((line) => indent + line);
-  const pointer = example === null ? [] : [indent + style.dim(fitMiddle(`e.g. ${plainText(example)}`, room))];
-  return [`  ${number}  ${renderTitle(title, room)}`, ...lines, ...pointer];
-}
-
-function renderTitle({ text, paint }: Cell, room: number): string {
-  const fitted = fitWidth(text, room);
-  return paint ? paint(fitted) : fitted;
+  const lines = wrapText(rest.join(" "), columns - width - 4, 2);
+  return renderEntry({ count: warning.count, title, lines, example: warning.example }, { width, columns, style });
 }
 
 /** Paths and commands are never cut: they are there to be copied. */

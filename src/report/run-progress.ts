@@ -32,7 +32,7 @@ export class RunProgress {
   longestShortName = 0;
   longestPhase = 0;
   activity: { readonly line: string; readonly atMs: number } | null = null;
-  stopping: { readonly reason: string; readonly sinceMs: number } | null = null;
+  stopping: { readonly reason: string; readonly isTerminating: boolean; readonly sinceMs: number } | null = null;
   #durationSec = 0;
   #markSum = 0;
   #markMin = Number.POSITIVE_INFINITY;
@@ -66,7 +66,11 @@ export class RunProgress {
         this.activity = { line: lastLine(event.line), atMs: nowMs };
         break;
       case "run_stopping":
-        this.stopping = { reason: plainText(event.reason), sinceMs: nowMs };
+        this.stopping = {
+          reason: plainText(event.reason),
+          isTerminating: event.isTerminating,
+          sinceMs: this.stopping?.sinceMs ?? nowMs,
+        };
         break;
     }
   }

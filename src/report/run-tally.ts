@@ -1,12 +1,26 @@
-import type { RunShape, Unit } from "../store/run.ts";
+import type { RunShape, Unit, UnitFailure } from "../store/run.ts";
+import { causeOf } from "./failure-cause.ts";
 
 /** Units that ended with one type of failure. */
 export interface FailureCount {
   count: number;
   /** How many of them have a mark all the same: a failed teardown. */
   scored: number;
+}
+
+/** The same with what led to it. */
+export interface FailureTally extends FailureCount {
+  readonly causes: Map<string, CauseCount>;
+  /** Units whose cause came after too many different ones. */
+  otherUnits: number;
+}
+
+export interface CauseCount {
+  count: number;
+  /** What the failures themselves say of where they come from: `infrastructure`. */
+  readonly origin: string | null;
   readonly firstMessage: string;
-  readonly examples: string[];
+  readonly example: string;
 }
 
 export interface WarningCount {
@@ -26,21 +40,22 @@ export interface GroupTally {
   retries: number;
   /** Marks of every attempt by item. */
   readonly marks: Map<string, number[]>;
+  /** Of the units that reached a phase, if they have phases at all. */
   readonly durations: number[];
   readonly phases: Map<string, number[]>;
   readonly failures: Map<string, FailureCount>;
 }
 
-const keptExamples = 3;
 const longestText = 2000;
 // Texts that name a path each would otherwise fill the memory of a long run.
 const mostWarnings = 200;
+const mostCauses = 50;
 
 /** Counts finished units as they come, with a few numbers of memory for each. */
 export class RunTally {
   readonly shape: RunShape;
   readonly groups = new Map<string, GroupTally>();
-  readonly failures = new Map<string, FailureCount>();
+  readonly failures = new Map<string, FailureTally>();
   readonly warnings = new Map<string, WarningCount>();
   /** Warnings that came after too many different ones. */
   otherWarnings = 0;
@@ -55,11 +70,17 @@ export class RunTally {
     group.finished++;
     if (mark !== null) {
       group.scored++;
-      appendTo(group.marks, unit.labels[this.shape.itemLabel] ?? unit.key, mark);
+      entryOf(group.marks, unit.labels[this.shape.itemLabel] ?? unit.key, newList).push(mark);
     } else if (unit.failure) group.failed++;
     if (unit.failure) {
-      countFailure(group.failures, unit, mark !== null);
-      countFailure(this.failures, unit, mark !== null);
+      const { type } = unit.failure;
+      const all = entryOf(this.failures, type, () => ({ count: 0, scored: 0, causes: new Map(), otherUnits: 0 }));
+      countFailure(all, mark !== null);
+      countCause(all, unit.failure, unit.key);
+      countFailure(
+        entryOf(group.failures, type, () => ({ count: 0, scored: 0 })),
+        mark !== null,
+      );
     }
     if (unit.cost === null) group.unknownCosts++;
     else group.costUsd += unit.cost;
@@ -67,9 +88,9 @@ export class RunTally {
       group.retriedUnits++;
       group.retries += unit.tries - 1;
     }
-    group.durations.push(unit.durationSec);
+    if (hasBegun(unit)) group.durations.push(unit.durationSec);
     for (const { name, durationSec } of unit.phases)
-      if (durationSec !== null) appendTo(group.phases, name, durationSec);
+      if (durationSec !== null) entryOf(group.phases, name, newList).push(durationSec);
     for (const text of unit.warnings) this.addWarning(text, unit.key);
   }
 
@@ -83,12 +104,7 @@ export class RunTally {
   }
 
   #groupOf(labels: Readonly<Record<string, string>>): GroupTally {
-    const key = groupKey(labels, this.shape);
-    const known = this.groups.get(key);
-    if (known) return known;
-    const group = createGroup(pickLabels(labels, this.shape));
-    this.groups.set(key, group);
-    return group;
+    return entryOf(this.groups, groupKey(labels, this.shape), () => createGroup(pickLabels(labels, this.shape)));
   }
 }
 
@@ -125,21 +141,33 @@ export function createGroup(labels: Readonly<Record<string, string>>): GroupTall
   };
 }
 
-function appendTo(lists: Map<string, number[]>, key: string, value: number): void {
-  const list = lists.get(key);
-  if (list) list.push(value);
-  else lists.set(key, [value]);
+function entryOf<Entry>(entries: Map<string, Entry>, key: string, create: () => Entry): Entry {
+  const known = entries.get(key);
+  if (known !== undefined) return known;
+  const entry = create();
+  entries.set(key, entry);
+  return entry;
 }
 
-function countFailure(counts: Map<string, FailureCount>, unit: Unit, scored: boolean): void {
-  if (!unit.failure) return;
-  const { type, message } = unit.failure;
-  let entry = counts.get(type);
-  if (!entry) {
-    entry = { count: 0, scored: 0, firstMessage: message.slice(0, longestText), examples: [] };
-    counts.set(type, entry);
-  }
+function newList(): number[] {
+  return [];
+}
+
+/** A unit that was refused before its first phase says nothing about how long units take. */
+function hasBegun({ phases }: Unit): boolean {
+  return phases.length === 0 || phases.some(({ durationSec }) => durationSec !== null);
+}
+
+function countFailure(entry: FailureCount, scored: boolean): void {
   entry.count++;
   if (scored) entry.scored++;
-  if (entry.examples.length < keptExamples) entry.examples.push(unit.key);
+}
+
+function countCause(tally: FailureTally, { message, cause }: UnitFailure, example: string): void {
+  const origin = cause ?? null;
+  const key = JSON.stringify([origin, causeOf(message)]);
+  const known = tally.causes.get(key);
+  if (known) known.count++;
+  else if (tally.causes.size >= mostCauses) tally.otherUnits++;
+  else tally.causes.set(key, { count: 1, origin, firstMessage: message.slice(0, longestText), example });
 }

@@ -1,5 +1,5 @@
 import { plainText } from "../base/terminal-text.ts";
-import { costText, elapsedText, groupDigits, markText } from "./number-text.ts";
+import { costText, countText, elapsedText, groupDigits, markText } from "./number-text.ts";
 import type { RunProgress } from "./run-progress.ts";
 import type { Style } from "./style.ts";
 import type { Cell } from "./text-table.ts";
@@ -19,6 +19,12 @@ export function statusParts(progress: RunProgress, style: Style): Cell[] {
     ...metricParts(progress),
     ...costParts(progress),
   ];
+}
+
+/** What becomes of the units that still run when a run stops. */
+export function stoppingText(running: number, noun: string, isTerminating: boolean): string {
+  if (running === 0) return isTerminating ? "all cleaned up" : "nothing is left running";
+  return isTerminating ? `cleaning up ${countText(running, noun)}` : `letting ${countText(running, noun)} finish`;
 }
 
 function metricParts(progress: RunProgress): Cell[] {

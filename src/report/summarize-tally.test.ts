@@ -36,9 +36,9 @@ describe("summarizeTally", () => {
 
   test("a unit with a reward and a failed teardown is scored, and its failure is still counted", () => {
     const failure = { type: "environment_teardown_failed", message: "busy" };
-    const { overall } = summarize([{ reward: 1, failure }]);
+    const { overall, failures } = summarize([{ reward: 1, failure }]);
     expect(overall).toMatchObject({ scored: 1, failed: 0 });
-    expect(overall.failures).toMatchObject([{ type: "environment_teardown_failed", count: 1, scored: 1 }]);
+    expect(failures).toMatchObject([{ type: "environment_teardown_failed", count: 1, scored: 1 }]);
   });
 
   test("units that nobody was asked to mark are neither scored nor failed nor zeros", () => {
@@ -85,23 +85,74 @@ describe("summarizeTally", () => {
     expect(groups[0]?.marks.passHatK.at(-1)).toEqual({ k: 2, value: 0.5 });
   });
 
-  test("failures are counted by type with the first message and a few examples", () => {
+  test("failures are counted by type and by what led to them, with the first message and an example of each", () => {
     const failed = Array.from({ length: 5 }, (_, index) => ({
       task: `t${index}`,
-      failure: { type: "verifier_failed", message: `message ${index}` },
+      failure: { type: "verifier_failed", message: index === 3 ? "no such file" : `exit code ${index}\nmore` },
     }));
-    const { overall, groups } = summarize([...failed, { task: "x", failure: timeout }]);
-    expect(overall.failures).toEqual([
+    const summary = summarize([...failed, { task: "x", failure: timeout }]);
+    const exampleOf = (task: string): string => `cpe/terminal-bench/${task}__1`;
+    expect(summary.failures).toEqual([
       {
         type: "verifier_failed",
         count: 5,
         scored: 0,
-        firstMessage: "message 0",
-        examples: ["t0", "t1", "t2"].map((task) => `cpe/terminal-bench/${task}__1`),
+        causes: [
+          { count: 4, origin: null, firstMessage: "exit code 0\nmore", example: exampleOf("t0") },
+          { count: 1, origin: null, firstMessage: "no such file", example: exampleOf("t3") },
+        ],
+        otherUnits: 0,
       },
-      { type: timeout.type, count: 1, scored: 0, firstMessage: "too long", examples: ["cpe/terminal-bench/x__1"] },
+      {
+        type: timeout.type,
+        count: 1,
+        scored: 0,
+        causes: [{ count: 1, origin: null, firstMessage: "too long", example: exampleOf("x") }],
+        otherUnits: 0,
+      },
     ]);
-    expect(groups[0]?.failures).toEqual(overall.failures);
+    expect(summary.overall.failures).toEqual([
+      { type: "verifier_failed", count: 5, scored: 0 },
+      { type: timeout.type, count: 1, scored: 0 },
+    ]);
+    expect(summary.groups[0]?.failures).toEqual(summary.overall.failures);
+  });
+
+  test("failures of all rows add up", () => {
+    const failure = { type: "environment_teardown_failed", message: "busy" };
+    const { overall, groups } = summarize([
+      { agent: "a", failure },
+      { agent: "b", failure, reward: 1 },
+      { agent: "b", task: "x", failure: timeout },
+    ]);
+    expect(overall.failures).toEqual([
+      { type: failure.type, count: 2, scored: 1 },
+      { type: timeout.type, count: 1, scored: 0 },
+    ]);
+    expect(groups.map((row) => row.failures.length)).toEqual([1, 2]);
+  });
+
+  test("the infrastructure's failures are told from others with the same message", () => {
+    const { failures } = summarize([
+      { failure: { ...timeout, cause: "infrastructure" } },
+      { task: "b", failure: { ...timeout, cause: null } },
+      { task: "c", failure: timeout },
+    ]);
+    expect(failures[0]?.causes.map(({ count, origin }) => [count, origin])).toEqual([
+      [2, null],
+      [1, "infrastructure"],
+    ]);
+  });
+
+  test("a type with ever new causes keeps fifty of them and counts the rest", () => {
+    const wordOf = (index: number): string => `${"x".repeat(index)} is missing`;
+    const many = Array.from({ length: 400 }, (_, index) => ({
+      task: `t${index}`,
+      failure: { type: "verifier_failed", message: wordOf(1 + (index % 80)) },
+    }));
+    const [failure] = summarize(many).failures;
+    expect(failure).toMatchObject({ count: 400, otherUnits: 150 });
+    expect(failure?.causes).toHaveLength(50);
   });
 
   test("unknown costs are counted apart from known ones", () => {
@@ -124,6 +175,21 @@ describe("summarizeTally", () => {
     ]);
     expect(overall.duration).toMatchObject({ count: 2, medianSec: 15 });
     expect(overall.retries).toEqual({ units: 1, total: 2 });
+  });
+
+  test("a unit that reached no phase does not shorten the times", () => {
+    const phases = (durationSec: number | null) => [{ name: "setup", durationSec }];
+    const { overall, groups } = summarize([
+      { phases: phases(null), durationSec: 0.001, failure: { type: "task_invalid", message: "no Dockerfile" } },
+      { task: "b", phases: phases(0), durationSec: 20 },
+    ]);
+    expect(overall.duration).toMatchObject({ count: 1, medianSec: 20 });
+    expect(groups[0]?.duration).toMatchObject({ count: 1, medianSec: 20 });
+    expect(overall).toMatchObject({ finished: 2, failed: 1 });
+  });
+
+  test("units without any phases are timed all the same", () => {
+    expect(summarize([{ durationSec: 7 }]).overall.duration).toMatchObject({ count: 1, medianSec: 7 });
   });
 
   test("the metrics asked for are over the same marks; one we do not know is null", () => {

@@ -2,14 +2,27 @@ import { max, mean, min, sum } from "../analysis/aggregates.ts";
 import { quantiles } from "../analysis/quantile.ts";
 import { summarizeMarks, type ItemMarks, type MarksSummary } from "../analysis/summarize-marks.ts";
 import type { PlannedGroup, RunHead } from "../store/run.ts";
-import { createGroup, groupKey, type FailureCount, type GroupTally, type RunTally } from "./run-tally.ts";
+import {
+  createGroup,
+  groupKey,
+  type CauseCount,
+  type FailureTally,
+  type GroupTally,
+  type RunTally,
+} from "./run-tally.ts";
 
+/** Units that ended with one type of failure; `scored` of them have a mark all the same. */
 export interface FailureSummary {
   readonly type: string;
   readonly count: number;
   readonly scored: number;
-  readonly firstMessage: string;
-  readonly examples: readonly string[];
+}
+
+/** The same with what led to it, the most frequent first. */
+export interface FailureDetails extends FailureSummary {
+  readonly causes: readonly Readonly<CauseCount>[];
+  /** Units whose cause is not among those listed. */
+  readonly otherUnits: number;
 }
 
 export interface WarningSummary {
@@ -54,6 +67,7 @@ export interface RunSummary {
   readonly run: RunHead;
   readonly overall: GroupSummary;
   readonly groups: readonly GroupSummary[];
+  readonly failures: readonly FailureDetails[];
   readonly warnings: readonly WarningSummary[];
   /** Warnings beyond those that are listed. */
   readonly otherWarnings: number;
@@ -67,12 +81,13 @@ export function summarizeTally(tally: RunTally, head: RunHead): RunSummary {
   const rows = orderRows(tally, head.groups ?? []).map((group) => {
     // When everything has finished, what has finished is the plan.
     const known = planned.get(groupKey(group.labels, head.shape)) ?? (finished >= head.total ? group.finished : null);
-    return summarizeGroup([group], group.labels, known, group.failures, head);
+    return summarizeGroup([group], group.labels, known, head);
   });
   return {
     run: head,
-    overall: summarizeGroup(groups, {}, Math.max(head.total, finished), tally.failures, head),
+    overall: summarizeGroup(groups, {}, Math.max(head.total, finished), head),
     groups: rows,
+    failures: [...tally.failures].map(([type, failure]) => detailsOf(type, failure)).sort((a, b) => b.count - a.count),
     warnings: [...tally.warnings]
       .map(([text, { count, example }]) => ({ text, count, example }))
       .sort((a, b) => b.count - a.count),
@@ -93,7 +108,6 @@ function summarizeGroup(
   groups: readonly GroupTally[],
   labels: Readonly<Record<string, string>>,
   planned: number | null,
-  failures: ReadonlyMap<string, FailureCount>,
   head: RunHead,
 ): GroupSummary {
   const finished = total(groups, (group) => group.finished);
@@ -116,7 +130,7 @@ function summarizeGroup(
       markable > 0 ? { passRate: share(marks.passed), meanMark: share((marks.meanMark ?? 0) * marks.values) } : null,
     coverage: markable > 0 ? share(scored) : null,
     metrics: head.metrics.map((name) => ({ name, value: metricOf(name, groups) })),
-    failures: [...failures].map(([type, count]) => ({ type, ...count })).sort((a, b) => b.count - a.count),
+    failures: failuresOf(groups),
     cost: { usd: total(groups, (group) => group.costUsd), unknownUnits: total(groups, (group) => group.unknownCosts) },
     retries: { units: total(groups, (group) => group.retriedUnits), total: total(groups, (group) => group.retries) },
     duration: timeOf(
@@ -125,6 +139,21 @@ function summarizeGroup(
     ),
     phases: phasesOf(groups),
   };
+}
+
+function detailsOf(type: string, { causes, ...failure }: FailureTally): FailureDetails {
+  return { type, ...failure, causes: [...causes.values()].sort((a, b) => b.count - a.count) };
+}
+
+function failuresOf(groups: readonly GroupTally[]): FailureSummary[] {
+  const types = new Set(groups.flatMap((group) => [...group.failures.keys()]));
+  return [...types]
+    .map((type) => ({
+      type,
+      count: total(groups, (group) => group.failures.get(type)?.count ?? 0),
+      scored: total(groups, (group) => group.failures.get(type)?.scored ?? 0),
+    }))
+    .sort((a, b) => b.count - a.count);
 }
 
 /** Across rows a task is one cluster: what several agents make of it is not independent. */

@@ -1,87 +1,133 @@
 import type { Interval } from "../analysis/interval.ts";
 import { max } from "../analysis/aggregates.ts";
 import { plainText } from "../base/terminal-text.ts";
+import type { RunShape, RunStatus } from "../store/run.ts";
 import { intervalBar, paintBar } from "./interval-bar.ts";
-import { costText, durationText, groupDigits, markText, percentText } from "./number-text.ts";
+import { costText, durationFormat, groupDigits, markText, percentText } from "./number-text.ts";
 import type { Style } from "./style.ts";
 import type { GroupSummary, RunSummary, TimeSummary } from "./summarize-tally.ts";
 import { renderTable, type Cell, type Column } from "./text-table.ts";
 
-/** The table of results: a row for each group, and one for all when there are several. */
-export function renderResults(summary: RunSummary, columns: number, style: Style): string[] {
-  const { shape } = summary.run;
-  const rows = summary.groups.length > 1 ? [...summary.groups, summary.overall] : summary.groups;
-  const isOverall = (row: GroupSummary): boolean => row === summary.overall;
-  const column = (
-    title: string,
-    drop: number | undefined,
-    cell: (row: GroupSummary) => Cell | string | null,
-    align: "left" | "right" = "right",
-  ): Column => ({ title, align, drop, cells: rows.map((row) => toCell(cell(row), isOverall(row), style)) });
+// Longer names would push out what they are there to name.
+const nameLook = { align: "left", cutTo: 32, shrinkTo: 4 } as const;
 
-  const labels = shape.groupBy.map((label, index): Column => {
-    const name = (row: GroupSummary): string =>
-      isOverall(row) ? (index === 0 ? "all" : "") : plainText(row.labels[label] ?? "");
-    return { ...column(plainText(label), undefined, name, "left"), shrinkTo: 4 };
-  });
+/** The table of results: a row for each group, and one for all of one agent's; without marks it counts what has finished. */
+export function renderResults(summary: RunSummary, status: RunStatus, columns: number, style: Style): string[] {
+  const { scored, failed, unmarked } = summary.overall;
+  if (scored + failed + unmarked === 0) return [];
+  const table = planRows(summary, style);
+  const cells = scored === 0 && unmarked > 0 ? countColumns(table) : markColumns(table, status, columns);
+  return renderTable([...labelColumns(table), ...cells], columns, style.dim);
+}
+
+function markColumns(table: RowTable, status: RunStatus, columns: number): Column[] {
+  const { rows, style, shape, column } = table;
   const uneven = rows.some((row) => row.scored < (row.planned ?? row.finished) - row.unmarked);
+  // What has not finished yet has not failed.
+  const overAll = uneven && status !== "unfinished";
   const graded = rows.some((row) => row.marks.meanMark !== row.marks.passRate);
   const k = commonK(rows);
   const cells = columns < 100 ? 13 : 21;
+  const scale = "0%".padEnd(cells - 4) + "100%";
+  const mean = column(`mean ${plainText(shape.markName)}`, (row) => number(row.marks.meanMark, markText));
+  return [
+    column("pass", (row) => ratio(row.marks.passRate)),
+    { ...column(scale, (row) => rateBar(row, cells, style)), align: "left", drop: 30, isFirm: true },
+    { ...column("95% CI", (row) => rangeText(row.marks.passRateInterval, boundText, style)), drop: 20, isFirm: true },
+    column("scored", (row) => scoredCell(row, style)),
+    ...(overAll
+      ? [{ ...column("of all", (row) => ratio(row.overPlanned?.passRate ?? null)), drop: 25, isFirm: true }]
+      : []),
+    { ...mean, ...(graded ? { drop: 22, isFirm: true } : { drop: 60 }) },
+    ...(graded
+      ? [{ ...column("95% CI", (row) => rangeText(row.marks.meanMarkInterval, markText, style)), drop: 70 }]
+      : []),
+    ...(k === null
+      ? []
+      : [
+          { ...column(`pass@${k}`, (row) => ratio(valueAt(row.marks.passAtK, k))), drop: 40 },
+          { ...column(`pass^${k}`, (row) => ratio(valueAt(row.marks.passHatK, k))), drop: 40 },
+        ]),
+    ...(rows.some((row) => row.cost.usd > 0 || row.cost.unknownUnits > 0) ? [costColumn(table)] : []),
+    medianColumn(table),
+  ];
+}
+
+function countColumns(table: RowTable): Column[] {
+  const { style } = table;
+  return [
+    table.column("finished", (row) => countCell(row.unmarked, row, style)),
+    table.column("failed", (row) => ({
+      text: groupDigits(row.failed),
+      paint: row.failed > 0 ? style.red : undefined,
+    })),
+    costColumn(table),
+    medianColumn(table),
+  ];
+}
+
+function costColumn(table: RowTable): Column {
+  return { ...table.column("cost", costCell), drop: 35 };
+}
+
+function medianColumn(table: RowTable): Column {
+  const format = durationFormat(table.rows.flatMap(({ duration }) => duration?.medianSec ?? []));
+  return { ...table.column("median time", (row) => number(row.duration?.medianSec ?? null, format)), drop: 50 };
+}
+
+/** The table of the metrics that were asked for, with the rows of the results. */
+export function renderMetrics(summary: RunSummary, columns: number, style: Style): string[] {
+  const { shape, metrics } = summary.run;
+  if (metrics.length === 0 || summary.overall.scored === 0) return [];
+  const table = planRows(summary, style);
+  const nameOf = (row: GroupSummary): string =>
+    table.isOverall(row) ? "all" : plainText(shape.groupBy.map((label) => row.labels[label] ?? "").join(" "));
+  const valueOf = (row: GroupSummary, name: string): number | null =>
+    row.metrics.find((metric) => metric.name === name)?.value ?? null;
   return renderTable(
     [
-      ...labels,
-      column("pass", undefined, (row) => ratio(row.marks.passRate)),
-      column("0%".padEnd(cells - 4) + "100%", 30, (row) => rateBar(row, cells, style), "left"),
-      column("95% CI", 20, (row) => rangeText(row.marks.passRateInterval, boundText, style)),
-      column("scored", undefined, (row) => scoredCell(row, style)),
-      ...(uneven ? [column("of all", 25, (row) => ratio(row.overPlanned?.passRate ?? null))] : []),
-      column(`mean ${plainText(shape.markName)}`, graded ? 22 : 60, (row) => number(row.marks.meanMark, markText)),
-      ...(graded ? [column("95% CI", 70, (row) => rangeText(row.marks.meanMarkInterval, markText, style))] : []),
-      ...(k === null
-        ? []
-        : [
-            column(`pass@${k}`, 41, (row) => ratio(row.marks.passAtK.find((at) => at.k === k)?.value ?? null)),
-            column(`pass^${k}`, 40, (row) => ratio(row.marks.passHatK.find((at) => at.k === k)?.value ?? null)),
-          ]),
-      ...(rows.some((row) => row.cost.usd > 0 || row.cost.unknownUnits > 0) ? [column("cost", 35, costCell)] : []),
-      column("median time", 50, (row) => number(row.duration?.medianSec ?? null, durationText)),
+      { ...table.column(plainText(shape.markName), nameOf), ...nameLook },
+      ...metrics.map((name) => table.column(plainText(name), (row) => number(valueOf(row, name), markText))),
     ],
     columns,
     style.dim,
   );
 }
 
-/** The table of the metrics that were asked for: a row for each group, and one for all when there are several. */
-export function renderMetrics(summary: RunSummary, columns: number, style: Style): string[] {
-  const { shape, metrics } = summary.run;
-  if (metrics.length === 0 || summary.overall.scored === 0) return [];
-  const rows = summary.groups.length > 1 ? [...summary.groups, summary.overall] : summary.groups;
-  const nameOf = (row: GroupSummary): string =>
-    row === summary.overall ? "all" : plainText(shape.groupBy.map((label) => row.labels[label] ?? "").join(" "));
-  const valueOf = (row: GroupSummary, name: string): Cell =>
-    toCell(
-      number(row.metrics.find((metric) => metric.name === name)?.value ?? null, markText),
-      row === summary.overall,
-      style,
-    );
-  return renderTable(
-    [
-      {
-        title: plainText(shape.markName),
-        align: "left",
-        cells: rows.map((row) => toCell(nameOf(row), row === summary.overall, style)),
-        shrinkTo: 4,
-      },
-      ...metrics.map((name): Column => ({
-        title: plainText(name),
-        align: "right",
-        cells: rows.map((row) => valueOf(row, name)),
-      })),
-    ],
-    columns,
-    style.dim,
-  );
+/** The rows of a summary, and columns that each show one thing about all of them. */
+interface RowTable {
+  readonly rows: readonly GroupSummary[];
+  readonly shape: RunShape;
+  readonly style: Style;
+  readonly isOverall: (row: GroupSummary) => boolean;
+  readonly column: (title: string, cell: (row: GroupSummary) => Cell | string | null) => Column;
+}
+
+function planRows({ run, groups, overall }: RunSummary, style: Style): RowTable {
+  const [first = ""] = run.shape.groupBy;
+  // A number over different agents says nothing about any of them.
+  const isOneKind = new Set(groups.map(({ labels }) => labels[first])).size === 1;
+  const rows = groups.length > 1 && isOneKind ? [...groups, overall] : groups;
+  const isOverall = (row: GroupSummary): boolean => row === overall;
+  return {
+    rows,
+    shape: run.shape,
+    style,
+    isOverall,
+    column: (title, cell) => ({
+      title,
+      align: "right",
+      cells: rows.map((row) => toCell(cell(row), isOverall(row), style)),
+    }),
+  };
+}
+
+function labelColumns({ shape, isOverall, column }: RowTable): Column[] {
+  return shape.groupBy.map((label, index) => {
+    const name = (row: GroupSummary): string =>
+      isOverall(row) ? (index === 0 ? "all" : "") : plainText(row.labels[label] ?? "");
+    return { ...column(plainText(label), name), ...nameLook };
+  });
 }
 
 /** The table of times: a row for each phase, drawn to one scale. */
@@ -90,6 +136,7 @@ export function renderPhases(summary: RunSummary, columns: number, style: Style)
   if (!duration || phases.length === 0) return [];
   const rows = [...phases, { ...duration, name: `whole ${summary.run.shape.unitNoun}` }];
   const longest = max(rows.map((row) => row.p95Sec)) ?? 0;
+  const format = durationFormat(rows.flatMap(({ medianSec, p95Sec }) => [medianSec, p95Sec]));
   const column = (title: string, cell: (row: TimeSummary) => string | Cell, drop?: number): Column => ({
     title,
     align: "right",
@@ -100,9 +147,9 @@ export function renderPhases(summary: RunSummary, columns: number, style: Style)
   const cells = columns < 100 ? 20 : 40;
   return renderTable(
     [
-      { ...column("time", (row) => plainText(row.name).replaceAll("_", " ")), align: "left", shrinkTo: 4 },
-      column("median", (row) => durationText(row.medianSec)),
-      column("p95", (row) => durationText(row.p95Sec)),
+      { ...column("time", (row) => plainText(row.name).replaceAll("_", " ")), ...nameLook },
+      column("median", (row) => format(row.medianSec)),
+      column("p95", (row) => format(row.p95Sec)),
       {
         ...column(`${span} median ${track} p95`, (row) => timeBar(row, longest, cells, style), 1),
         align: "left",
@@ -149,9 +196,18 @@ function rangeText(interval: Interval | null, format: (value: number) => string,
 }
 
 function scoredCell(row: GroupSummary, style: Style): Cell {
+  return countCell(row.scored, row, style, row.unmarked);
+}
+
+/** So many of those planned; it stands out when it and what may be missing do not make up all of them. */
+function countCell(count: number, row: GroupSummary, style: Style, missing = 0): Cell {
   const planned = row.planned ?? row.finished;
-  const text = `${groupDigits(row.scored)} of ${groupDigits(planned)}`;
-  return row.scored < planned - row.unmarked ? { text, paint: style.yellow } : { text };
+  const text = `${groupDigits(count)} of ${groupDigits(planned)}`;
+  return count < planned - missing ? { text, paint: style.yellow } : { text };
+}
+
+function valueAt(list: readonly { readonly k: number; readonly value: number }[], k: number): number | null {
+  return list.find((at) => at.k === k)?.value ?? null;
 }
 
 function costCell(row: GroupSummary): string | null {

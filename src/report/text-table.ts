@@ -1,4 +1,4 @@
-import { displayWidth, fitWidth, padEnd } from "../base/terminal-text.ts";
+import { displayWidth, fitMiddle, fitWidth, padEnd } from "../base/terminal-text.ts";
 
 /** A cell: plain text that is measured and cut, and the emphasis that is put on what is left of it. */
 export interface Cell {
@@ -10,15 +10,19 @@ export interface Column {
   readonly title: string;
   readonly align: "left" | "right";
   readonly cells: readonly Cell[];
-  /** The column with the highest number goes first when the table is too wide; one without it stays. */
+  /** The columns with the highest number go first, together, when the table is too wide; one without it stays. */
   readonly drop?: number | undefined;
+  /** It is worth more than whole names: they are cut to half of `cutTo` before it goes. */
+  readonly isFirm?: boolean | undefined;
+  /** For names, which are cut in their middle: down to this width before any column goes. */
+  readonly cutTo?: number | undefined;
   /** May be cut down to this width when nothing is left to drop. */
   readonly shrinkTo?: number | undefined;
 }
 
 const gap = 2;
 
-/** The lines of a table that is never wider than `columns`: it drops columns, then cuts those that may be cut. */
+/** The lines of a table that is never wider than `columns`: it cuts long names, drops columns, then cuts what may be cut. */
 export function renderTable(
   table: readonly Column[],
   columns: number,
@@ -36,7 +40,7 @@ export function renderTable(
 }
 
 function renderCell(cell: Cell, column: Column, width: number): string {
-  const text = fitWidth(cell.text, width);
+  const text = column.cutTo === undefined ? fitWidth(cell.text, width) : fitMiddle(cell.text, width);
   const space = padEnd("", width - displayWidth(text));
   const painted = cell.paint ? cell.paint(text) : text;
   return column.align === "right" ? space + painted : painted + space;
@@ -44,23 +48,27 @@ function renderCell(cell: Cell, column: Column, width: number): string {
 
 function fitTable(table: readonly Column[], columns: number): { kept: readonly Column[]; widths: number[] } {
   let kept = table;
-  let widths = kept.map(widthOf);
-  while (totalOf(widths) > columns) {
-    const worst = kept.reduce<Column | undefined>((a, b) => ((b.drop ?? 0) > (a?.drop ?? 0) ? b : a), undefined);
-    if (!worst) break;
-    kept = kept.filter((column) => column !== worst);
-    widths = kept.map(widthOf);
+  for (;;) {
+    const worst = Math.max(0, ...kept.map(({ drop }) => drop ?? 0));
+    const share = kept.some(({ drop, isFirm }) => drop === worst && isFirm) ? 0.5 : 1;
+    const widths = kept.map(widthOf);
+    shrinkWidest(widths, columns, (index) => scaled(kept[index]?.cutTo, share));
+    if (worst === 0) shrinkWidest(widths, columns, (index) => kept[index]?.shrinkTo);
+    if (worst === 0 || totalOf(widths) <= columns) return { kept, widths };
+    kept = kept.filter(({ drop }) => drop !== worst);
   }
-  shrinkWidest(kept, widths, columns);
-  return { kept, widths };
 }
 
-function shrinkWidest(kept: readonly Column[], widths: number[], columns: number): void {
+function scaled(width: number | undefined, share: number): number | undefined {
+  return width === undefined ? undefined : Math.floor(width * share);
+}
+
+function shrinkWidest(widths: number[], columns: number, limitOf: (index: number) => number | undefined): void {
   for (let excess = totalOf(widths) - columns; excess > 0; excess--) {
     let widest = -1;
-    kept.forEach(({ shrinkTo }, index) => {
-      const width = widths[index] ?? 0;
-      if (shrinkTo !== undefined && width > shrinkTo && width > (widths[widest] ?? 0)) widest = index;
+    widths.forEach((width, index) => {
+      const limit = limitOf(index);
+      if (limit !== undefined && width > limit && width > (widths[widest] ?? 0)) widest = index;
     });
     if (widest < 0) return;
     widths[widest] = (widths[widest] ?? 0) - 1;
@@ -97,9 +105,14 @@ export function joinParts(parts: readonly Cell[], separator: string, columns: nu
 
 /** A text that is broken between words into lines of at most `columns`; a longer word is cut. */
 export function wrapText(text: string, columns: number, mostLines: number): string[] {
+  return wrapWords(text.split(" "), columns, mostLines);
+}
+
+/** The same for words that may have spaces in them. */
+export function wrapWords(words: readonly string[], columns: number, mostLines: number): string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(" ").filter((part) => part !== "")) {
+  for (const word of words.filter((part) => part !== "")) {
     const longer = line === "" ? word : `${line} ${word}`;
     if (displayWidth(longer) <= columns || line === "") line = longer;
     else {

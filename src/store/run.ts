@@ -11,6 +11,8 @@ export interface Mark {
 export interface UnitFailure {
   readonly type: string;
   readonly message: string;
+  /** `infrastructure` when neither what was measured nor its task is to blame. */
+  readonly cause?: string | null | undefined;
 }
 
 export interface UnitPhase {
@@ -104,7 +106,13 @@ export type RunEvent =
   /** Something shared by many units: an image being built or pulled. */
   | { readonly type: "run_activity"; readonly at: number; readonly line: string }
   | { readonly type: "warning"; readonly at: number; readonly message: string }
-  | { readonly type: "run_stopping"; readonly at: number; readonly reason: string; readonly running: number }
+  | {
+      readonly type: "run_stopping";
+      readonly at: number;
+      readonly reason: string;
+      readonly running: number;
+      readonly isTerminating: boolean;
+    }
   | { readonly type: "run_finished"; readonly at: number; readonly tail: RunTail };
 
 export type RunListener = (event: RunEvent) => void;

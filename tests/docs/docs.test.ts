@@ -3,6 +3,7 @@ import {
   cpSync,
   existsSync,
   globSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -16,7 +17,9 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { failureTypes } from "../../src/jobs/trial/failure.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const linked = /^(?:bin|scripts|dist|\.runtime|node_modules|package\.json|package-lock\.json|schemas|src|tsconfig.*)$/;
+const linked = /^(?:bin|scripts|\.runtime|node_modules|package-lock\.json|src|tsconfig.*)$/;
+// What the package is made of; npm packs no links.
+const packed = ["package.json", "dist", "schemas", "README.md", "LICENSE", "CHANGELOG.md", "SPEC.md"];
 const spec = readText("SPEC.md");
 const readme = readText("README.md");
 
@@ -30,13 +33,22 @@ describe("the commands of a document run as they stand", () => {
   for (const file of ["README.md", ...globSync("docs/guides/*.md", { cwd: root }).sort()]) {
     test(file, () => {
       const blocks = fences(readText(file), "sh");
-      const checkout = makeCheckout();
-      for (const block of blocks) {
-        const { status, stdout, stderr } = run(block, checkout);
-        expect(status, `${block}\n${stdout}\n${stderr}`).toBe(0);
-      }
+      const { status, stdout, stderr } = run(["set -x", ...blocks].join("\n"), makeCheckout());
+      expect(status, `${stdout}\n${stderr}`).toBe(0);
       expect(blocks.length).toBeGreaterThan(0);
     });
+  }
+});
+
+test("the TypeScript that the guides have people write has no type errors", () => {
+  for (const file of globSync("docs/guides/*.md", { cwd: root }).sort()) {
+    const written = fences(readText(file), "sh").flatMap((block) => [
+      ...block.matchAll(/^cat > (\S+\.ts) <<'TS'\n(.*?)^TS$/gms),
+    ]);
+    const checkout = makeCheckout();
+    for (const [, name = "", text = ""] of written) writeFileSync(join(checkout, name), text);
+    const names = written.map(([, name = ""]) => name);
+    if (names.length > 0) expect(typeErrors(names, checkout), file).toEqual([]);
   }
 });
 
@@ -50,7 +62,7 @@ test("the job in the README is valid and has fifteen lines", () => {
   const checkout = makeCheckout();
   const [job = ""] = fences(readme, "yaml");
   writeFileSync(join(checkout, "examples/first-job/readme.yaml"), job);
-  const { status, stdout } = run("rollout validate examples/first-job/readme.yaml", checkout);
+  const { status, stdout } = run("bin/rollout validate examples/first-job/readme.yaml", checkout);
   expect(status, stdout).toBe(0);
   expect(job.trimEnd().split("\n")).toHaveLength(15);
 });
@@ -111,7 +123,7 @@ describe("the SPEC names", () => {
 
   test("every field of both results, of the lock, of the journal and of the events", () => {
     const checkout = makeCheckout();
-    const { stdout } = run("rollout examples/first-job/job.yaml --name fields --json=events", checkout);
+    const { stdout } = run("bin/rollout examples/first-job/job.yaml --name fields --json=events", checkout);
     const read = (path: string): string => readFileSync(join(checkout, "jobs/fields", path), "utf8");
     const documents = [read("result.json"), read("oracle/tasks/greet__1/result.json"), read(".rollout/lock.json")];
     const lines = [
@@ -139,23 +151,50 @@ function readText(file: string): string {
   return readFileSync(join(root, file), "utf8");
 }
 
-/** A directory that looks like a checkout and may be written to. */
+/** A directory that looks like a checkout and may be written to, as may the directory that holds it. */
 function makeCheckout(): string {
   const directory = mkdtempSync(join(tmpdir(), "rollout-docs-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const checkout = join(directory, "rollout");
+  mkdirSync(checkout);
   for (const name of readdirSync(root)) {
-    if (linked.test(name)) symlinkSync(join(root, name), join(directory, name));
+    if (linked.test(name)) symlinkSync(join(root, name), join(checkout, name));
   }
-  cpSync(join(root, "examples"), join(directory, "examples"), { recursive: true });
-  return directory;
+  // With their times, because the launcher builds again what looks older than its sources.
+  for (const name of [...packed, "examples"])
+    cpSync(join(root, name), join(checkout, name), { recursive: true, preserveTimestamps: true });
+  return checkout;
 }
 
 function run(script: string, cwd: string): { status: number | null; stdout: string; stderr: string } {
-  const path = `${join(cwd, "bin")}:${process.env["PATH"] ?? ""}`;
+  // The Node that runs the tests comes first, as it does for somebody who installed it.
+  const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
   // The picture in the README is 100 columns wide, without colour.
   const look = { LC_ALL: "C.UTF-8", COLUMNS: "100", NO_COLOR: "1", FORCE_COLOR: undefined };
-  const env = { ...process.env, ...look, PATH: path };
+  // A build while packing would take dist/ away from the other tests.
+  const npm = { npm_config_offline: "true", npm_config_ignore_scripts: "true", npm_config_update_notifier: "false" };
+  const env = { ...process.env, ...look, ...npm, PATH: path };
   return spawnSync("bash", ["-euo", "pipefail", "-c", script], { cwd, env, encoding: "utf8" });
+}
+
+function typeErrors(files: readonly string[], cwd: string): string[] {
+  const compilerOptions = {
+    target: "es2024",
+    lib: ["esnext"],
+    module: "nodenext",
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    allowImportingTsExtensions: true,
+    erasableSyntaxOnly: true,
+    noEmit: true,
+    types: ["node"],
+    typeRoots: [join(root, "node_modules/@types")],
+  };
+  writeFileSync(join(cwd, "tsconfig.guide.json"), JSON.stringify({ compilerOptions, files }));
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const { stdout } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.guide.json"], { cwd, encoding: "utf8" });
+  return stdout.split("\n").filter((line) => line !== "");
 }
 
 function fences(text: string, language: string): string[] {

@@ -24,7 +24,7 @@ export async function listCacheCommand(
     terminal.out(`${JSON.stringify({ schema_version: 1, directory: host.cacheDir, commits: entries }, null, 2)}\n`);
     return exitCodes.done;
   }
-  if (commits.length === 0) terminal.out(`nothing is cached in ${host.cacheDir}\n`);
+  if (commits.length === 0) terminal.out(`nothing is cached in ${host.cacheDir}/git\n`);
   for (const { url, commit, paths, bytes, lastUsedMs } of commits) {
     const used = lastUsedMs === null ? "" : `, used ${Math.floor((clock.now() - lastUsedMs) / dayMs)} days ago`;
     terminal.out(

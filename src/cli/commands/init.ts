@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
+import { shellWord } from "../../base/shown-path.ts";
 import { knownProviderNames } from "../../environments/registry.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -20,7 +21,7 @@ export async function initTaskCommand(directory: string, { host, terminal, packa
     if (path.endsWith(".sh")) await chmod(file, 0o755);
   }
   terminal.out(
-    `${directory} is a task with an instruction, an environment, tests and a solution.\n\nNext:\n  rollout validate ${directory}\n  rollout run --agent oracle ${directory}\n${dockerNote()}`,
+    `${directory} is a task with an instruction, an environment, tests and a solution.\n\nNext:\n  rollout validate ${shellWord(directory)}\n  rollout run --agent oracle ${shellWord(directory)}\n${dockerNote()}`,
   );
   return exitCodes.done;
 }
@@ -36,7 +37,7 @@ export async function initJobCommand(file: string, { host, terminal, packageDir 
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, jobFile(dirname(path), packageDir));
   terminal.out(
-    `${file} is a job with two agents.\n\nNext:\n  rollout init task tasks/my-task\n  rollout validate ${file}\n  rollout ${file}\n${dockerNote()}`,
+    `${file} is a job with two agents.\n\nNext:\n  rollout init task ${shellWord(join(dirname(file), "tasks/my-task"))}\n  rollout validate ${shellWord(file)}\n  rollout ${shellWord(file)}\n${dockerNote()}`,
   );
   return exitCodes.done;
 }
@@ -106,5 +107,5 @@ function schemaReference(name: string, from: string, packageDir: string): string
 function dockerNote(): string {
   const known = knownProviderNames();
   if (known.includes("docker")) return "";
-  return `\nNote: this version brings the environment types ${known.join(", ")}; docker, which jobs use unless told otherwise, needs an adapter module.\n`;
+  return `\nNote: environment.type is docker unless a job says otherwise, and this version has no adapter for it yet. It has: ${known.join(", ")}.\n`;
 }

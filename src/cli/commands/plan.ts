@@ -79,7 +79,10 @@ interface PlanDescription {
 function describePlan(prepared: PreparedJob): PlanDescription {
   const { job, trials, datasets } = prepared;
   const startable = trials.filter((trial) => !trial.refusal && trial.task.status === "ready");
-  const images = new Map(startable.flatMap((trial) => (trial.image ? [[trial.image.key, trial.image] as const] : [])));
+  // The first task that needs an image gives it its name.
+  const images = new Map(
+    startable.toReversed().flatMap((trial) => (trial.image ? [[trial.image.key, trial.image] as const] : [])),
+  );
   const perTrial = startable.map((trial) =>
     trial.task.status === "ready" &&
     (job.verifier.environment ?? trial.task.config.verifier.environment) === "separate" &&

@@ -8,7 +8,7 @@ import { exitCodeOfJob, exitCodes } from "../exit-codes.ts";
 import { listenToInterrupts } from "../interrupts.ts";
 import type { JobOptions } from "../job-options.ts";
 import { prepareInterruptibly } from "../prepare-interruptibly.ts";
-import { printProblems } from "../print-error.ts";
+import { printError, printProblems } from "../print-error.ts";
 import { readJobArguments, selectionOf } from "../read-job-arguments.ts";
 import { openRunReporter, type JsonMode } from "../run-reporter.ts";
 
@@ -44,7 +44,7 @@ export async function runCommand(paths: readonly string[], options: RunOptions, 
     onProgress: (line) => quiet || terminal.err(`${line}\n`),
   });
   if (!quiet) printProblems(prepared.taskProblems, terminal, host.cwd);
-  await raceWithSignal(prepared.provider.probe(signal), signal, () => {});
+  await raceWithSignal(prepared.probe(), signal, () => {});
 
   const run = await runPreparedJob(prepared, {
     runId,
@@ -55,7 +55,10 @@ export async function runCommand(paths: readonly string[], options: RunOptions, 
     onEvent: reporter.onEvent,
     onLog: (entry) => reporter.say(`${entry.level}: ${entry.message}`),
   });
-  const exitCode = exitCodeOfJob(run.result, interrupts.received);
+  const exitCode =
+    run.unwritten === null
+      ? exitCodeOfJob(run.result, interrupts.received)
+      : printError(run.unwritten, terminal, host.cwd);
   if (json === "final")
     terminal.out(
       `${JSON.stringify({ schema_version: 1, job_dir: run.dir, exit_code: exitCode, result: run.result })}\n`,

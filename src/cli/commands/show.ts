@@ -1,11 +1,15 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Host } from "../../base/host.ts";
+import { isOwnerAlive } from "../../base/process-owner.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { jobShape } from "../../jobs/describe-run.ts";
 import { readJob, readTrial, type JobRecord } from "../../jobs/output/read-job.ts";
 import { toUnit, type TrialResultFile } from "../../jobs/output/trial-result-schema.ts";
-import { costText, durationText, markText } from "../../report/number-text.ts";
+import { costText, countText, durationFormat, markText } from "../../report/number-text.ts";
 import { RunTally } from "../../report/run-tally.ts";
 import type { PlannedGroup, RunHead, RunTail } from "../../store/run.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -19,6 +23,7 @@ export async function showCommand(
   { host, terminal }: CliContext,
 ): Promise<number> {
   const dir = resolve(host.cwd, directory);
+  if (!existsSync(dir)) throw new RolloutError("not_found", `${directory} does not exist`);
   const trial = await readTrial(dir);
   if (trial) {
     terminal.out(options.json ? `${JSON.stringify(trial, null, 2)}\n` : await describeTrial(dir, trial));
@@ -31,15 +36,23 @@ export async function showCommand(
     );
     return exitCodes.done;
   }
-  if (!job.hasEnded)
-    terminal.out(
-      `This job has not ended: process ${job.started.pid} on ${job.started.hostname} is still running it, or died. ${job.trials.length} of ${job.plan.length} trials are finished.\n\n`,
-    );
+  if (!job.hasEnded) terminal.out(`${describeUnfinished(job, host)}\n\n`);
   const tally = new RunTally(jobShape);
   for (const result of job.trials) tally.add(toUnit(result));
   for (const warning of job.result.warnings) tally.addWarning(warning);
   printSummary(terminal, headOf(job, host.cwd), tally, tailOf(job, directory));
   return exitCodes.done;
+}
+
+function describeUnfinished({ started, trials, plan }: JobRecord, host: Host): string {
+  const finished = `${trials.length} of ${countText(plan.length, "trial")} finished.`;
+  const { pid, hostname, boot_id: bootId } = started;
+  if (hostname !== host.hostname)
+    return `This job has not ended. It was started by process ${pid} on ${hostname}. ${finished}`;
+  const isAlive = isOwnerAlive({ pid, bootId, hostname }, host, 0);
+  return isAlive
+    ? `This job is running: process ${pid}. ${finished}`
+    : `This job did not end: its process ${pid} is gone. ${finished}`;
 }
 
 function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
@@ -79,6 +92,15 @@ function tailOf({ result, hasEnded, trials, plan }: JobRecord, directory: string
   };
 }
 
+function describeTimes(totalSec: number, phases: readonly (readonly [string, number | null])[]): string {
+  const reached = phases.flatMap(([name, sec]) => (sec === null ? [] : [[name, sec] as const]));
+  if (reached.length === 0) return "no phase was reached";
+  const format = durationFormat([totalSec, ...reached.map(([, sec]) => sec)]);
+  const missing = phases.filter(([, sec]) => sec === null).map(([name]) => name);
+  const parts = reached.map(([name, sec]) => `${name} ${format(sec)}`);
+  return `${format(totalSec)}: ${parts.join(", ")}${missing.length > 0 ? `; not reached: ${missing.join(", ")}` : ""}`;
+}
+
 async function describeTrial(dir: string, trial: TrialResultFile): Promise<string> {
   const { durations: time, error } = trial;
   const phases = [
@@ -94,10 +116,7 @@ async function describeTrial(dir: string, trial: TrialResultFile): Promise<strin
       `${trial.dataset_name}/${trial.task_name} #${trial.attempt}${trial.task.source ? `, from ${trial.task.source}` : ""}`,
     ],
     ["reward", trial.reward === null ? "none" : markText(trial.reward)],
-    [
-      "time",
-      `${durationText(time.total_sec)}: ${phases.map(([name, sec]) => `${name} ${sec === null ? "not reached" : durationText(sec)}`).join(", ")}`,
-    ],
+    ["time", describeTimes(time.total_sec, phases)],
     ["cost", trial.cost === null ? "unknown" : costText(trial.cost)],
     ["commit", trial.task_git_commit_id ?? "not in a Git repository"],
     ["metadata", Object.keys(trial.task.metadata).length > 0 ? JSON.stringify(trial.task.metadata) : "none"],

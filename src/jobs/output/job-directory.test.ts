@@ -54,12 +54,17 @@ describe("the name of a job directory", () => {
     expect(job.trial("x_.._y/d_e/one__1")).toMatchObject({ agent_name: "x/../y", dataset_name: "d/e", reward: 1 });
   });
 
+  test("R5: a jobs_dir in a file system that takes no directories is told, and does not hang", async () => {
+    const run = runJobOnRig({ config: { jobs_dir: "/proc/rollout/jobs" } });
+    await expect(run).rejects.toMatchObject({ code: "config_invalid" });
+  });
+
   test("R5: a jobs_dir that cannot be made is told before anything starts", async () => {
     const root = makeRoot();
     writeFileSync(join(root, "file"), "");
     const run = runJobOnRig({ root, config: { jobs_dir: join(root, "file", "jobs") } });
     await expect(run).rejects.toMatchObject({
-      code: "io_failed",
+      code: "config_invalid",
       message: expect.stringContaining(join(root, "file", "jobs")),
     });
   });

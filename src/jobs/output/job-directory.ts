@@ -1,7 +1,8 @@
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { mkdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { toPathSegment } from "../../base/path-segment.ts";
-import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
+import { isDiskFull, messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
 import { jobPaths, type JobPaths } from "./job-paths.ts";
 
 /** Makes a job directory that nobody else has: the chosen name, or the local time with `-2`, `-3` … when it is taken. */
@@ -11,7 +12,7 @@ export async function createJobDirectory(
   now: number,
 ): Promise<{ name: string; paths: JobPaths }> {
   try {
-    await mkdir(jobsDir, { recursive: true });
+    await makeDirectories(jobsDir);
     for (let n = 1; ; n++) {
       const tried = name ?? `${localTimeName(now)}${n === 1 ? "" : `-${n}`}`;
       const dir = join(jobsDir, toPathSegment(tried));
@@ -28,9 +29,26 @@ export async function createJobDirectory(
     }
   } catch (error) {
     if (error instanceof RolloutError) throw error;
-    throw new RolloutError("io_failed", `the job directory cannot be made in ${jobsDir}: ${messageOf(error)}`, {
+    const code = isDiskFull(error) ? "io_failed" : "config_invalid";
+    throw new RolloutError(code, `the job directory cannot be made in ${jobsDir}: ${messageOf(error)}`, {
+      hint: isDiskFull(error) ? "the disk is full or cannot be written to" : "choose another place with jobs_dir",
       cause: error,
     });
+  }
+}
+
+// Not the recursive mkdir of Node, which never ends on a file system like /proc that refuses with ENOENT.
+async function makeDirectories(dir: string): Promise<void> {
+  try {
+    await mkdir(dir);
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === "EEXIST") {
+      if (!(await stat(dir)).isDirectory()) throw error;
+    } else if (code === "ENOENT" && dirname(dir) !== dir && !existsSync(dirname(dir))) {
+      await makeDirectories(dirname(dir));
+      await mkdir(dir);
+    } else throw error;
   }
 }
 

@@ -22,6 +22,8 @@ export interface JobStartedLine {
   readonly agents: readonly string[];
   readonly tasks: readonly { readonly dataset: string; readonly task: string }[];
   readonly n_attempts: number;
+  /** What was asked for on the command line; null when every task runs. */
+  readonly selection: Readonly<Record<string, unknown>> | null;
   readonly warnings: readonly string[];
 }
 
@@ -30,6 +32,12 @@ export interface TrialFinishedLine {
   /** Its place in the plan; a later line for the same place wins. */
   readonly index: number;
   readonly result: TrialResultFile;
+}
+
+/** What giving the environment back added to a result that was known before. */
+export interface TrialTornDownLine extends Pick<TrialResultFile, "teardown" | "error" | "warnings"> {
+  readonly type: "trial_torn_down";
+  readonly index: number;
 }
 
 export interface JobEndedLine {
@@ -42,7 +50,7 @@ export interface JobEndedLine {
   readonly warnings: readonly string[];
 }
 
-export type JournalLine = JobStartedLine | TrialFinishedLine | JobEndedLine;
+export type JournalLine = JobStartedLine | TrialFinishedLine | TrialTornDownLine | JobEndedLine;
 
 /** The journal of a job: everything its result is made of, in the order it became known. */
 export interface JobJournal extends AsyncDisposable {
@@ -65,9 +73,16 @@ export async function readJobJournal(
     const line = value as JournalLine;
     if (line.type === "job_started") started = line;
     else if (line.type === "trial_finished") finished.set(line.index, line.result);
+    else if (line.type === "trial_torn_down") amend(finished, line);
     else if (line.type === "job_ended") ended = line;
   }
   return { started, finished, ended };
+}
+
+function amend(finished: Map<number, TrialResultFile>, line: TrialTornDownLine): void {
+  const { index, teardown, error, warnings } = line;
+  const known = finished.get(index);
+  if (known) finished.set(index, { ...known, error, warnings, teardown });
 }
 
 /** The plan that a journal's first line stands for, in plan order. */

@@ -43,19 +43,27 @@ export class JobRecorder {
 
   /** Counts a trial that has ended for good. */
   count(index: number, result: TrialResultFile): void {
-    this.#options.tally.add(index, result);
+    const { tally, journal } = this.#options;
+    tally.add(index, result);
+    const { teardown, error, warnings } = result;
+    // Nobody waits for it: the reward is safe already, and a journal that cannot be written has been noticed there.
+    if (teardown) journal.append({ type: "trial_torn_down", index, teardown, error, warnings }).catch(() => {});
     this.#isBehind = true;
     this.#schedule();
   }
 
-  /** Writes the last result.json and returns it; nothing is written after that. */
-  async close(): Promise<JobResultFile> {
+  /** Writes the last result.json; nothing is written after that. What keeps it from being written is told, not thrown. */
+  async close(): Promise<{ readonly result: JobResultFile; readonly failure: unknown }> {
     this.#timer?.clear();
     await this.#writing;
     this.#timer?.clear();
     const result = this.#options.tally.result(this.#options.state());
-    await this.#write(result);
-    return result;
+    try {
+      await this.#write(result);
+      return { result, failure: null };
+    } catch (failure) {
+      return { result, failure };
+    }
   }
 
   #schedule(): void {

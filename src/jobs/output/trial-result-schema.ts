@@ -76,7 +76,10 @@ export function toUnit(result: TrialResultFile): Unit {
       attempt: String(result.attempt),
     },
     marks: [{ name: "reward", value: result.reward }],
-    failure: isFailed(result) && result.error ? { type: result.error.type, message: result.error.message } : null,
+    failure:
+      isFailed(result) && result.error
+        ? { type: result.error.type, message: result.error.message, cause: result.error.cause }
+        : null,
     phases: phaseNames.map((name) => ({ name, durationSec: result.durations[`${name}_sec`] })),
     durationSec: result.durations.total_sec,
     cost: result.cost === null ? null : result.cost + (result.agent_usage?.cost_usd ?? 0),

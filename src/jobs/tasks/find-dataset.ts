@@ -1,6 +1,6 @@
 import { RolloutError } from "../../base/rollout-error.ts";
 import { suggest } from "../../base/suggest.ts";
-import type { RegistryEntry } from "./registry-schema.ts";
+import type { RegistryEntry } from "./registry.ts";
 
 const longestList = 20;
 

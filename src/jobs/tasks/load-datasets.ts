@@ -9,7 +9,7 @@ import { loadDirectoryDataset, loadGivenTasks } from "./load-local-dataset.ts";
 import { loadTask } from "./load-task.ts";
 import { mapBounded } from "./map-bounded.ts";
 import { readRegistry, type RegistryRef } from "./read-registry.ts";
-import type { RegistryEntry, RegistryTask } from "./registry-schema.ts";
+import type { RegistryEntry, RegistryTask } from "./registry.ts";
 import { showUrl } from "./show-url.ts";
 import type { BrokenTask, Dataset, TaskEntry } from "./task.ts";
 

@@ -1,6 +1,7 @@
 import { formatPath, positionAt, type Problem } from "../../base/problem.ts";
 import { scanJson } from "./json-positions.ts";
-import { registrySchema, toRegistryEntries, type RegistryEntry } from "./registry-schema.ts";
+import type { RegistryEntry } from "./registry.ts";
+import { registrySchema, toRegistryEntries } from "./registry-schema.ts";
 
 /** The entries of a registry text, an array or an object with `datasets`, or everything that is wrong with it. */
 export function parseRegistry(text: string, file: string): { entries: RegistryEntry[]; problems: Problem[] } {

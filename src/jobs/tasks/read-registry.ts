@@ -5,7 +5,7 @@ import { formatProblem } from "../../base/problem.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
 import { fetchText } from "./fetch-text.ts";
 import { parseRegistry } from "./parse-registry.ts";
-import type { RegistryEntry } from "./registry-schema.ts";
+import type { RegistryEntry } from "./registry.ts";
 import { showUrl } from "./show-url.ts";
 
 export interface ReadRegistryOptions {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { RegistryEntry } from "./registry.ts";
 
 const registryTaskSchema = z.object({
   name: z.string("must be a string").min(1, "must not be empty"),
@@ -16,24 +17,6 @@ const registryEntrySchema = z.object({
 
 /** The entries of a registry; keys beside ours are passed over. */
 export const registrySchema = z.array(registryEntrySchema, "must be a list of datasets");
-
-/** One task of a registry. */
-export interface RegistryTask {
-  readonly name: string;
-  readonly gitUrl: string;
-  /** Null when the registry does not pin it. */
-  readonly gitCommitId: string | null;
-  /** Inside the repository; `.` is its root. */
-  readonly path: string;
-}
-
-/** One version of a dataset of a registry. */
-export interface RegistryEntry {
-  readonly name: string;
-  readonly version: string | null;
-  readonly description: string | null;
-  readonly tasks: readonly RegistryTask[];
-}
 
 /** The neutral form of what the schema accepted. */
 export function toRegistryEntries(entries: z.output<typeof registrySchema>): RegistryEntry[] {

@@ -63,6 +63,8 @@ async function copyLogs(
   }
 }
 
+const usageKeys = ["cost_usd", "input_tokens", "output_tokens"];
+
 export interface AgentUsage {
   readonly costUsd: number | null;
   readonly inputTokens: number | null;
@@ -79,8 +81,13 @@ export async function readAgentUsage(paths: TrialPaths, warn: (message: string) 
     const value = JSON.parse(await readFile(path, "utf8")) as Record<string, unknown> | null;
     const amount = (key: string): number | null => {
       const found = value?.[key];
-      return typeof found === "number" && Number.isFinite(found) && found >= 0 ? found : null;
+      if (typeof found === "number" && Number.isFinite(found) && found >= 0) return found;
+      if (found !== undefined && found !== null) warn(`/logs/agent/usage.json: ${key} is not a number of at least 0`);
+      return null;
     };
+    if (!usageKeys.some((key) => value !== null && typeof value === "object" && key in value)) {
+      warn(`/logs/agent/usage.json has none of ${usageKeys.join(", ")}`);
+    }
     return { costUsd: amount("cost_usd"), inputTokens: amount("input_tokens"), outputTokens: amount("output_tokens") };
   } catch (error) {
     warn(`/logs/agent/usage.json could not be read: ${messageOf(error)}`);

@@ -182,7 +182,8 @@ describe("every type of failure", () => {
       expect(finished.result.errors).toEqual({ [type]: 1 });
       expect(finished.result.results).toEqual([expect.objectContaining({ reward, error_type: type })]);
       const unit = job.events.find((event) => event.type === "unit_finished")?.unit;
-      const failure = type === "environment_teardown_failed" ? null : { type, message: error?.message };
+      const failure =
+        type === "environment_teardown_failed" ? null : { type, message: error?.message, cause: error?.cause };
       expect(unit?.failure).toEqual(failure);
     },
   );

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "../../base/rollout-error.ts";
+import { isDiskFull, messageOf } from "../../base/rollout-error.ts";
 import { openCappedStream, type CappedStream } from "../../base/writers/capped-stream.ts";
 import type { Environment, ExecResult, OutputSink } from "../../environments/environment.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
@@ -79,6 +79,7 @@ export async function openCapture(
       if (cutBytes > 0) warn(`${name} had ${bytes} bytes; ${cutBytes} in the middle were cut (output_limit)`);
     } catch (error) {
       warn(`${name} could not be written whole: ${messageOf(error)}`);
+      if (isDiskFull(error)) context.onDiskFull(error);
     }
   };
   return {

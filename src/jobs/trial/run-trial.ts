@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
-import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { formatProblem } from "../../base/problem.ts";
+import { isDiskFull, messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { RetryBudget, retryTransient } from "../../engine/retry.ts";
 import type { Slot } from "../../engine/window.ts";
 import { trialPaths } from "../output/job-paths.ts";
@@ -34,6 +35,7 @@ export async function runTrial(
   } catch (thrown) {
     // A bug of ours or a disk that takes nothing more: the trial still has a result, if only in the journal.
     context.log.write("error", "a trial ended unexpectedly", { trial: trial.key, error: describeThrown(thrown) });
+    if (isDiskFull(thrown)) context.onDiskFull(thrown);
     const failure = { ...failureOf(thrown, "start"), type: "internal_error" as const };
     const result =
       ledger.amended(`not everything of it could be written: ${messageOf(thrown)}`) ??
@@ -153,7 +155,6 @@ async function endTry(state: TryState, ledger: TrialLedger, budget: RetryBudget,
       `${earlier}environment_teardown_failed\n${lease.report.problems.join("\n")}`,
       context.redactor,
     );
-    await onResult(result);
   }
   await writeTrialResult(paths, result, context.redactor);
   return { kind: "finished", result };
@@ -184,7 +185,8 @@ async function refuse(
   const broken = task.status === "broken" ? task : null;
   const type = refusal?.type ?? broken?.failureType ?? "task_invalid";
   const message = refusal?.message ?? broken?.message ?? "the task cannot be run";
-  const failure: Failure = { type, message, cause: null, detail: message };
+  const problems = broken?.problems.map(formatProblem) ?? [];
+  const failure: Failure = { type, message, cause: null, detail: problems.length > 0 ? problems.join("\n") : message };
   return finish(ledger, context, trialPaths(context.jobDir, trial.key), { reward: null, failure }, onResult);
 }
 

@@ -1,6 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { isDiskFull, messageOf, RolloutError } from "../../base/rollout-error.ts";
 import type { Environment, Placement } from "../../environments/environment.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import { withDeadline } from "../../engine/with-deadline.ts";
@@ -33,6 +33,7 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
     outcome = { ...marked, thrown: undefined };
   } catch (thrown) {
     outcome = { reward: null, failure: failureOf(thrown, state.step), thrown };
+    if (isDiskFull(thrown)) state.context.onDiskFull(thrown);
   }
   state.phases.end();
   if (environment && !state.isCollected) await collectAfterFailure(state, environment, outcome.failure);

@@ -24,4 +24,6 @@ export interface TrialContext {
   readonly forceSignal: AbortSignal;
   /** Told of every environment that could not be removed, with the way to do it by hand. */
   onLeftBehind(environmentId: string): void;
+  /** Told when the disk takes nothing more, so that no further trial is started for nothing. */
+  onDiskFull(error: unknown): void;
 }

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import type { Clock } from "../../../base/clock.ts";
 import type { Host } from "../../../base/host.ts";
 import { systemCodeOf } from "../../../base/rollout-error.ts";
-import { isOwnerAlive, parseOwner, readOwner, type ProcessOwner } from "./process-owner.ts";
+import { isOwnerAlive, parseOwner, readOwner, type ProcessOwner } from "../../../base/process-owner.ts";
 
 export interface CacheLockOptions {
   readonly host: Host;

@@ -7,7 +7,7 @@ import { writeFileAtomic } from "../../../base/writers/atomic-file.ts";
 import { mapBounded } from "../map-bounded.ts";
 import { exists, treeDirectory, usageFile, type RepositoryLayout } from "./cache-layout.ts";
 import { acquireCacheLock } from "./cache-lock.ts";
-import { readOwner } from "./process-owner.ts";
+import { readOwner } from "../../../base/process-owner.ts";
 
 export interface ClaimOptions {
   readonly host: Host;

@@ -5,7 +5,7 @@ import type { Clock } from "../../../base/clock.ts";
 import type { Host } from "../../../base/host.ts";
 import { decodePath, gitCacheRoot, isCommitName, layoutOf, usageFile, type RepositoryLayout } from "./cache-layout.ts";
 import { tryCacheLock } from "./cache-lock.ts";
-import { isOwnerAlive, parseOwner } from "./process-owner.ts";
+import { isOwnerAlive, parseOwner } from "../../../base/process-owner.ts";
 
 /** What the cache keeps of one commit. */
 export interface CachedCommit {

@@ -1,5 +1,5 @@
-import type { Host } from "../../../base/host.ts";
-import { systemCodeOf } from "../../../base/rollout-error.ts";
+import type { Host } from "./host.ts";
+import { systemCodeOf } from "./rollout-error.ts";
 
 /** A process that says something is its own. */
 export interface ProcessOwner {

@@ -1,0 +1,97 @@
+import { existsSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
+import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
+import { agentOf, makeJobRoom } from "./rollout-cli.ts";
+
+describe("show", () => {
+  test("prints the summary of a finished job as its run did", async () => {
+    const room = await makeJobRoom({}, ["a", "b"]);
+    await room.writeTask("tasks/wrong", { test: "reward 0" });
+    const ran = await room.run(["job.yaml"]);
+    const shown = await room.run(["show", "jobs/job"]);
+    expect(shown).toMatchObject({ code: 0, stderr: "" });
+    const table = (text: string): string => text.slice(0, text.indexOf("\nresults"));
+    expect(table(shown.stdout)).toBe(table(ran.stdout));
+    expect(shown.stdout).toContain("rollout show jobs/job/agent/tasks/wrong__1");
+  });
+
+  test("gives the job's result.json and every trial's as JSON", async () => {
+    const room = await makeJobRoom({}, ["a", "b"]);
+    await room.run(["job.yaml"]);
+    const { stdout } = await room.run(["show", "jobs/job", "--json"]);
+    const { trials, ...rest } = JSON.parse(stdout) as { trials: TrialResultFile[] };
+    expect(rest).toEqual({
+      schema_version: 1,
+      job_dir: room.path("jobs/job"),
+      has_ended: true,
+      result: await room.readJson("jobs/job/result.json"),
+    });
+    // The journal has a result from the moment it exists, which is before its environment is given back.
+    const withoutTeardown = (trial: TrialResultFile): TrialResultFile => ({ ...trial, teardown: null });
+    const files = ["a__1", "b__1"].map((name) =>
+      room.readJson<TrialResultFile>(`jobs/job/agent/tasks/${name}/result.json`),
+    );
+    expect(trials.map(withoutTeardown)).toEqual((await Promise.all(files)).map(withoutTeardown));
+  });
+
+  test("tells all there is to know about one trial", async () => {
+    const room = await makeJobRoom(agentOf("echo working\ncomplain something broke\nexit 4"));
+    await room.writeTask("tasks/alpha", {
+      toml: 'version = "1.0"\nsource = "a book"\n[metadata]\ndifficulty = "easy"\n',
+    });
+    await room.run(["job.yaml"]);
+    const { code, stdout } = await room.run(["show", "jobs/job/agent/tasks/alpha__1"]);
+    expect(code).toBe(0);
+    for (const text of [
+      "agent",
+      "tasks/alpha #1",
+      "a book",
+      "easy",
+      "agent_execution_failed",
+      "working",
+      "something broke",
+      "not reached",
+    ])
+      expect(stdout).toContain(text);
+    const json = await room.run(["show", "jobs/job/agent/tasks/alpha__1", "--json"]);
+    expect(JSON.parse(json.stdout)).toEqual(await room.readJson("jobs/job/agent/tasks/alpha__1/result.json"));
+  });
+
+  test("reads a job while it runs", async () => {
+    const room = await makeJobRoom({}, ["a", "b"]);
+    await room.writeTask("tasks/b", { test: `tell ${room.path("judging")}\nwait-for ${room.path("go")}\nreward 1` });
+    await room.writeJob({ n_concurrent_trials: 1 });
+    const running = room.start(["job.yaml"]);
+    await running.until("the second trial is being judged", () => existsSync(room.path("judging")));
+    const { code, stdout } = await room.run(["show", "jobs/job"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/This job is running: process \d+\./);
+    expect(stdout).toContain("1 of 2 trials finished");
+    const json = JSON.parse((await room.run(["show", "jobs/job", "--json"])).stdout) as { result: JobResultFile };
+    expect(json).toMatchObject({ has_ended: false, result: { total_trials: 2, completed_trials: 1, ended_at: null } });
+    await room.write("go", "");
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect((await room.run(["show", "jobs/job"])).stdout).not.toContain("This job");
+  });
+
+  test("of a directory that no job made ends with 2", async () => {
+    const room = await makeJobRoom();
+    for (const path of ["tasks", "nothing", "job.yaml"]) {
+      const { code, stdout, stderr } = await room.run(["show", path]);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(path === "nothing" ? "nothing does not exist" : "not a job directory");
+    }
+  });
+
+  test("leaves out a line of the journal that a crash tore", async () => {
+    const room = await makeJobRoom({}, ["a", "b"]);
+    await room.run(["job.yaml"]);
+    const journal = await room.read("jobs/job/.rollout/journal.jsonl");
+    const lines = journal.trimEnd().split("\n");
+    await room.write("jobs/job/.rollout/journal.jsonl", `${lines[0]}\n${lines[1]}\n${lines[2]?.slice(0, 40)}`);
+    const { code, stdout } = await room.run(["show", "jobs/job"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("1 of 2 trials finished");
+  });
+});
