@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import type { Dirent } from "node:fs";
 import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -66,11 +67,26 @@ async function hashHost(plan: HostPlan, idMap: IdMap, signal: AbortSignal): Prom
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats) hash.update(`${path}\0${stats.mtimeMs}\0${stats.size}\0${stats.mode}\0`);
   };
-  for (const name of readdirSync("/etc", { recursive: true, encoding: "utf8" }).sort()) note(`/etc/${name}`);
-  signal.throwIfAborted();
+  const pending = ["/etc"];
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    signal.throwIfAborted();
+    for (const entry of listReadable(path)) {
+      note(`${path}/${entry.name}`);
+      if (entry.isDirectory()) pending.push(`${path}/${entry.name}`);
+    }
+  }
   for (const path of ["/var/lib/dpkg/status", "/var/lib/apt/extended_states", "/var/lib/rpm", "/usr", "/opt"])
     note(path);
   return hash.digest("hex").slice(0, 16);
+}
+
+function listReadable(path: string): Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true }).sort((one, other) => (one.name < other.name ? -1 : 1));
+  } catch {
+    // What the caller may not look into is no part of the base either.
+    return [];
+  }
 }
 
 async function fillRoot(root: string, plan: HostPlan, idMap: IdMap): Promise<void> {
@@ -110,7 +126,7 @@ async function copyDirectories(source: string, part: string, idMap: IdMap, signa
     mkdirSync(target);
     setOwner(target, idMap, stats.uid, stats.gid);
     chmodSync(target, (stats.mode & 0o7777) | 0o700);
-    for (const entry of readdirSync(hostPath, { withFileTypes: true })) {
+    for (const entry of listReadable(hostPath)) {
       if (entry.isDirectory()) pending.push(join(path, entry.name));
     }
   }
