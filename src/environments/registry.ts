@@ -9,6 +9,7 @@ import type { ProviderModule } from "./environment.ts";
 
 const builtIn: Readonly<Record<string, () => Promise<ProviderModule>>> = {
   memory: async () => (await import("./memory/memory-provider.ts")).memoryProviderModule,
+  local: async () => (await import("./local/local-provider.ts")).localProviderModule,
 };
 
 const hint =

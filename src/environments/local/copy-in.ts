@@ -1,0 +1,101 @@
+import { lstat } from "node:fs/promises";
+import type { Writable } from "node:stream";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { encodeTar } from "../archive/encode-tar.ts";
+import { readTree } from "../archive/read-tree.ts";
+import type { TreeEntry } from "../archive/tree-entry.ts";
+import type { Placement } from "../environment.ts";
+import type { CommandRunner } from "./command-runner.ts";
+import { planPlacements, type PlacementGroup } from "./plan-placements.ts";
+import { toolboxMount, toolWords } from "./toolbox.ts";
+import { writeHeld } from "./write-held.ts";
+
+const highestId = 65_535;
+
+// Run by our own shell inside; its arguments are three counted lists and then those of tar.
+const script = `set -eu
+umask 022
+shopt -s dotglob nullglob
+run() { local name=$1; shift; ${toolboxMount}/loader --library-path ${toolboxMount}/lib "${toolboxMount}/bin/$name" "$@"; }
+count=$1; shift
+for ((i = 0; i < count; i++)); do for path in "$1"/*; do run rm -rf -- "$path"; done; shift; done
+count=$1; shift
+if ((count > 0)); then run rm -rf -- "\${@:1:count}"; shift "$count"; fi
+count=$1; shift
+if ((count > 0)); then run mkdir -p -- "\${@:1:count}"; shift "$count"; fi
+if (($# > 0)); then run tar "$@"; fi`;
+
+/** Puts things into a sandbox from inside, where links cannot lead to the host; rejects with `copy_failed`. */
+export async function copyIn(
+  runner: CommandRunner,
+  items: readonly Placement[],
+  mountPoints: ReadonlySet<string>,
+  hasOwners: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const item of items) if (item.kind === "tree") await requireSource(item.source);
+  for (const group of planPlacements(items, mountPoints)) await placeGroup(runner, group, hasOwners, signal);
+}
+
+/** Rejects with `not_found` when there is nothing to copy. */
+export async function requireSource(path: string): Promise<void> {
+  await lstat(path).catch((cause: unknown) => {
+    throw new RolloutError("not_found", `there is nothing at ${path}`, { cause });
+  });
+}
+
+async function placeGroup(
+  runner: CommandRunner,
+  group: PlacementGroup,
+  hasOwners: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const counted = (paths: readonly string[]): string[] => [String(paths.length), ...paths];
+  const owners = hasOwners ? ["--numeric-owner", "--same-owner"] : ["--no-same-owner"];
+  const extract = ["-x", "-p", "-P", ...owners, "--warning=no-timestamp", "-C", "/", "-f", "-"];
+  const isEmpty = group.items.length === 0;
+  const lists = [...counted(group.emptied), ...counted(group.removed), ...counted(group.parents)];
+  let complaint = "";
+  const result = await runner.run({
+    command: [...toolWords("bash"), "-p", "-c", script, "copy", ...lists, ...(isEmpty ? [] : extract)],
+    env: { PATH: "", LC_ALL: "C" },
+    cwd: "/",
+    user: null,
+    stdout: { write: () => {} },
+    stderr: { write: (chunk) => void (complaint = (complaint + Buffer.from(chunk).toString("utf8")).slice(-2000)) },
+    feed: isEmpty ? undefined : (input) => feed(input, encodeTar(entriesOf(group.items, signal)), signal),
+    signal,
+  });
+  if (result.exitCode === 0) return;
+  throw new RolloutError(
+    "copy_failed",
+    `cannot place ${group.removed.concat(group.emptied).join(", ")}: ${complaint.trim()}`,
+  );
+}
+
+async function feed(input: Writable, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+  for await (const chunk of chunks) {
+    // Whoever ends early closes its input; how it ended is told by its exit.
+    if (input.destroyed || signal.aborted) return;
+    await writeHeld(input, chunk);
+  }
+}
+
+async function* entriesOf(items: readonly Placement[], signal: AbortSignal): AsyncGenerator<TreeEntry> {
+  for (const item of items) {
+    const path = item.target.slice(1);
+    const head = { path, uid: 0, gid: 0, mtimeMs: Date.now() };
+    if (item.kind === "tree") {
+      for await (const entry of readTree(item.source, signal)) yield { ...entry, ...placed(entry, path) };
+    } else if (item.kind === "file") {
+      const content = typeof item.content === "string" ? Buffer.from(item.content) : item.content;
+      yield { ...head, type: "file", mode: item.mode, size: content.length, body: [content] };
+    } else if (item.kind === "directory") yield { ...head, type: "directory", mode: 0o777 };
+    else if (item.kind === "link") yield { ...head, type: "symlink", mode: 0o777, linkTarget: item.to };
+  }
+}
+
+function placed(entry: TreeEntry, root: string): Pick<TreeEntry, "path" | "uid" | "gid"> {
+  const known = (id: number): number => (id <= highestId ? id : 0);
+  return { path: entry.path === "" ? root : `${root}/${entry.path}`, uid: known(entry.uid), gid: known(entry.gid) };
+}

@@ -1,0 +1,61 @@
+import { PassThrough } from "node:stream";
+import { posix } from "node:path";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { decodeTar } from "../archive/decode-tar.ts";
+import type { TreeEntry } from "../archive/tree-entry.ts";
+import { writeTree } from "../archive/write-tree.ts";
+import type { CopyFromRequest, CopyReport } from "../environment.ts";
+import type { CommandRunner } from "./command-runner.ts";
+import { toolWords } from "./toolbox.ts";
+import { writeHeld } from "./write-held.ts";
+
+/** Copies something out of a sandbox by way of an archive that is written inside and trusted in nothing. */
+export async function copyOut(runner: CommandRunner, request: CopyFromRequest): Promise<CopyReport> {
+  const { source, target, renames, signal } = request;
+  const path = posix.resolve("/", source);
+  const [parent, name] = path === "/" ? ["/", "."] : [posix.dirname(path), posix.basename(path)];
+  const gaveUp = new AbortController();
+  const archive = new PassThrough({ highWaterMark: 1 << 20 });
+  // The reader may end before the writer does.
+  archive.on("error", () => {});
+  const writing = runner
+    .run({
+      command: [...toolWords("tar"), "-c", "--format=gnu", "--warning=none", "-C", parent, "-f", "-", "--", name],
+      env: { PATH: "", LC_ALL: "C" },
+      cwd: "/",
+      user: null,
+      stdout: { write: (chunk) => writeHeld(archive, chunk) },
+      stderr: { write: () => {} },
+      signal: AbortSignal.any([signal, gaveUp.signal]),
+    })
+    .finally(() => archive.end());
+  writing.catch(() => {});
+  let count = 0;
+  async function* entries(): AsyncGenerator<TreeEntry> {
+    for await (const entry of decodeTar(archive)) {
+      count++;
+      yield relocate(entry, name);
+    }
+  }
+  try {
+    const report = await writeTree(entries(), target, { signal, renames });
+    await writing;
+    return report;
+  } catch (error) {
+    gaveUp.abort(error);
+    await writing.catch(() => {});
+    signal.throwIfAborted();
+    // tar ends without a single entry when there is nothing of that name.
+    if (count === 0 && error instanceof RolloutError && error.code === "copy_failed") {
+      throw new RolloutError("not_found", `there is nothing at ${source} in the environment`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+function relocate(entry: TreeEntry, name: string): TreeEntry {
+  const strip = (path: string): string => (path === name ? "" : path.replace(`${name}/`, ""));
+  const path = strip(entry.path);
+  if (entry.type === "hardlink") return { ...entry, path, linkTarget: strip(entry.linkTarget) };
+  return { ...entry, path };
+}

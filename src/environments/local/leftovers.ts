@@ -1,0 +1,46 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { removeControlGroups } from "./control-groups.ts";
+import { isAlive, listEnvironments, readRecord, type EnvironmentRecord } from "./environment-records.ts";
+import type { LocalGround } from "./local-ground.ts";
+
+// A folder without a record is one whose process was killed while it made it, or is making it now.
+const oldestUnrecordedMs = 60_000;
+
+/** Removes what processes left that were killed; what was kept on purpose stays. */
+export async function reapLeftovers(ground: LocalGround): Promise<void> {
+  const { layout, host } = ground;
+  ground.trash.sweep();
+  for (const name of listEnvironments(layout.environments)) {
+    const directory = join(layout.environments, name);
+    const record = readRecord(directory);
+    if (record === null ? isOld(directory, ground) : record.state === "running" && !isAlive(record.owner, host)) {
+      await remove(ground, directory, record);
+    }
+  }
+}
+
+/** Removes an environment by its id, whoever made it; one that is gone is fine. */
+export async function removeLeftover(ground: LocalGround, id: string): Promise<void> {
+  const name = listEnvironments(ground.layout.environments).find((entry) => entry === id);
+  if (name === undefined) return;
+  const directory = join(ground.layout.environments, name);
+  await remove(ground, directory, readRecord(directory));
+}
+
+async function remove(ground: LocalGround, directory: string, record: EnvironmentRecord | null): Promise<void> {
+  const { first, groups = [] } = record ?? {};
+  if (first && isAlive(first, ground.host)) {
+    // With its first process the whole namespace ends.
+    process.kill(first.pid, "SIGKILL");
+    const never = new AbortController().signal;
+    for (let round = 0; round < 200 && isAlive(first, ground.host); round++) await ground.clock.sleep(10, never);
+  }
+  await removeControlGroups(groups, ground.clock);
+  ground.trash.throwAway(directory);
+}
+
+function isOld(directory: string, { clock }: LocalGround): boolean {
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  return stats !== undefined && clock.now() - stats.mtimeMs > oldestUnrecordedMs;
+}

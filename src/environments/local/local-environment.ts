@@ -1,0 +1,240 @@
+import { RolloutError } from "../../base/rollout-error.ts";
+import type {
+  CopyFromRequest,
+  CopyReport,
+  Environment,
+  ExecRequest,
+  ExecResult,
+  FactValue,
+  NetworkPolicy,
+  Placement,
+  ProcessInfo,
+  ResourceLimits,
+} from "../environment.ts";
+import { volumePaths } from "./base-system.ts";
+import { CommandRunner } from "./command-runner.ts";
+import { removeControlGroups, type ControlGroups } from "./control-groups.ts";
+import { copyIn } from "./copy-in.ts";
+import { copyOut } from "./copy-out.ts";
+import { readRecord, writeRecord } from "./environment-records.ts";
+import { openIsolatedNetwork, type IsolatedNetwork } from "./isolated-network.ts";
+import { planFacts } from "./local-facts.ts";
+import type { PreparedGround } from "./local-ground.ts";
+import type { Deviation, LocalImage } from "./local-image.ts";
+import type { PipeStock } from "./output-pipes.ts";
+import type { MountPlan } from "./plan-mounts.ts";
+import { endProcesses, findProcesses, stopProcesses } from "./sandbox-processes.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { findUser } from "./find-user.ts";
+import type { ResolvedUser } from "./users.ts";
+import { VolumeDoor } from "./volume-door.ts";
+
+const hourMs = 3_600_000;
+const mountPoints: ReadonlySet<string> = new Set(volumePaths.map((path) => `/${path}`));
+
+export interface LocalEnvironmentOptions {
+  readonly id: string;
+  readonly ground: PreparedGround;
+  readonly directory: string;
+  readonly plan: MountPlan;
+  readonly pipes: PipeStock;
+  readonly groups: ControlGroups | null;
+  readonly sandbox: Sandbox;
+  readonly prelude: string;
+  readonly image: LocalImage;
+  readonly limits: ResourceLimits;
+  /** The image's own variables. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Called once, when it is destroyed. */
+  readonly onEnded: (environment: LocalEnvironment) => void;
+}
+
+/** A sandbox of this machine. */
+export class LocalEnvironment implements Environment {
+  readonly id: string;
+  readonly workdir: string;
+  readonly #options: LocalEnvironmentOptions;
+  readonly #runner: CommandRunner;
+  readonly #volumes: VolumeDoor;
+  readonly #startedMs: number;
+  readonly #deviations: Deviation[];
+  #state: "running" | "frozen" | "stopped" | "destroyed" | "lost" = "running";
+  #network: IsolatedNetwork | null = null;
+  #endedMs: number | null = null;
+  #ending: Promise<void> | null = null;
+
+  constructor(options: LocalEnvironmentOptions) {
+    const { ground, directory, plan, sandbox, groups } = options;
+    this.#options = options;
+    this.id = options.id;
+    this.workdir = options.image.workdir;
+    this.#deviations = [...options.image.deviations];
+    this.#startedMs = ground.clock.monotonic();
+    const isReachable = ground.config.storage === "disk";
+    this.#volumes = new VolumeDoor(directory, isReachable ? plan.volumes : new Map(), ground.idMap);
+    this.#runner = new CommandRunner({
+      ...ground,
+      sandboxPid: sandbox.pid,
+      prelude: options.prelude,
+      pipes: options.pipes,
+      countMemoryKills: () => groups?.countMemoryKills() ?? 0,
+    });
+    void sandbox.gone.then(() => this.#onGone());
+  }
+
+  get facts(): { readonly [key: string]: FactValue } {
+    const { ground, limits } = this.#options;
+    return planFacts(ground, limits, this.#network === null ? "host" : "none", this.#deviations);
+  }
+
+  /** The folder that holds its files on the host. */
+  get directory(): string {
+    return this.#options.directory;
+  }
+
+  async exec(request: ExecRequest): Promise<ExecResult> {
+    request.signal.throwIfAborted();
+    this.#assertRunning();
+    if (this.#state === "frozen") throw new RolloutError("exec_failed", `${this.id} is frozen and runs no commands`);
+    if (request.command.length === 0) throw new RolloutError("exec_failed", "there is no command to run");
+    const { user, home } = await this.#findUser(request.user ?? this.#options.image.user, request.signal);
+    const env = { HOME: home, ...this.#options.env, ...request.env };
+    try {
+      const result = await this.#runner.run({ ...request, env, cwd: request.cwd ?? this.workdir, user });
+      this.#assertRunning();
+      return result;
+    } catch (error) {
+      // Whatever it met on the way out, the reason is that there is nothing left to run in.
+      if (!request.signal.aborted) this.#assertRunning();
+      throw error;
+    }
+  }
+
+  async copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertRunning();
+    if (items.length === 0) return;
+    if (this.#volumes.leadsTo(items.map((item) => item.target))) {
+      const placed = await this.#runner.whileIdle(async () => {
+        await this.#volumes.place(items, signal);
+        return true;
+      });
+      if (placed !== null) return;
+    }
+    const hasOwners = this.#options.ground.capabilities.owners;
+    await copyIn(this.#runner, items, mountPoints, hasOwners, signal);
+    this.#assertRunning();
+  }
+
+  async copyFrom(request: CopyFromRequest): Promise<CopyReport> {
+    request.signal.throwIfAborted();
+    this.#assertRunning();
+    if (this.#volumes.leadsTo([request.source])) {
+      const report = await this.#runner.whileIdle(() => this.#volumes.copyOut(request));
+      if (report !== null) return report;
+    }
+    return copyOut(this.#runner, request);
+  }
+
+  async listProcesses(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
+    signal.throwIfAborted();
+    this.#assertRunning();
+    return findProcesses(this.#options.sandbox.pid).map(({ pid, command }) => ({ pid, command }));
+  }
+
+  async killProcesses(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertRunning();
+    await endProcesses(this.#runner.reach);
+    this.#assertRunning();
+  }
+
+  async freeze(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertRunning();
+    await stopProcesses(this.#runner.reach);
+    this.#state = "frozen";
+  }
+
+  async setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertRunning();
+    const { ground, sandbox } = this.#options;
+    const isNone = policy === "none";
+    if (typeof policy !== "string")
+      throw new RolloutError("unsupported", "a local environment has no list of allowed hosts");
+    if (isNone === (this.#runner.networkPid !== null)) return;
+    if (findProcesses(sandbox.pid).length > 0) {
+      this.#deviations.push({
+        asked: `network ${policy}`,
+        done: "processes that ran before keep the network they had, and do not share the loopback device with later ones",
+      });
+    }
+    if (isNone) this.#network ??= await openIsolatedNetwork(sandbox.pid, ground.idMap, ground.path, signal);
+    this.#runner.networkPid = isNone ? (this.#network?.pid ?? null) : null;
+  }
+
+  async stop(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#state === "stopped") return;
+    this.#assertRunning();
+    const { directory, ground } = this.#options;
+    if (!ground.capabilities.stop)
+      throw new RolloutError("unsupported", "what an environment holds in memory cannot be kept");
+    this.#state = "stopped";
+    await this.#end();
+    const record = readRecord(directory);
+    if (record) writeRecord(directory, { ...record, state: "kept", first: null, groups: [] });
+  }
+
+  async destroy(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#state = "destroyed";
+    await this.#end();
+    this.#options.ground.trash.throwAway(this.#options.directory);
+    this.#options.onEnded(this);
+  }
+
+  cost(): number | null {
+    const untilMs = this.#endedMs ?? this.#options.ground.clock.monotonic();
+    return (this.#options.ground.config.price_per_hour * (untilMs - this.#startedMs)) / hourMs;
+  }
+
+  enterCommand(): string | null {
+    return this.#options.ground.capabilities.stop ? `rollout enter ${this.id}` : null;
+  }
+
+  #end(): Promise<void> {
+    this.#endedMs ??= this.#options.ground.clock.monotonic();
+    this.#ending ??= this.#endOnce();
+    return this.#ending;
+  }
+
+  async #endOnce(): Promise<void> {
+    const { sandbox, groups, ground } = this.#options;
+    await Promise.all([sandbox.kill(), this.#network?.close()]);
+    if (groups) await removeControlGroups(groups.directories, ground.clock);
+  }
+
+  #onGone(): void {
+    if (this.#state === "running" || this.#state === "frozen") this.#state = "lost";
+    this.#endedMs ??= this.#options.ground.clock.monotonic();
+    this.#runner.release();
+  }
+
+  async #findUser(name: string, signal: AbortSignal): Promise<ResolvedUser> {
+    if (name === "" || name === "root" || name === "0") return { user: null, home: "/root" };
+    if (!this.#options.ground.capabilities.users) {
+      throw new RolloutError("unsupported", `commands can only run as root here, not as ${name}`, {
+        hint: "install newuidmap (package uidmap) and give this user a range in /etc/subuid and /etc/subgid, or run as root",
+      });
+    }
+    return findUser(this.#runner, name, signal);
+  }
+
+  #assertRunning(): void {
+    if (this.#state === "running" || this.#state === "frozen") return;
+    const how = this.#state === "lost" ? "has ended by itself" : `has been ${this.#state}`;
+    throw new RolloutError("environment_lost", `${this.id} ${how}`, { transient: true });
+  }
+}

@@ -1,0 +1,37 @@
+import type { FactValue, ResourceLimits } from "../environment.ts";
+import type { PreparedGround } from "./local-ground.ts";
+import type { Deviation } from "./local-image.ts";
+
+const idWords = {
+  private: "a range of ids that nobody else has",
+  subordinate: "the caller as root and its subordinate ids",
+  single: "the caller as root, no other ids",
+} as const;
+
+/** What a trial's result records of its environment. */
+export function planFacts(
+  { base, idMap, capabilities, config }: PreparedGround,
+  limits: ResourceLimits,
+  network: "host" | "none",
+  deviations: readonly Deviation[],
+): { readonly [key: string]: FactValue } {
+  const enforcement = capabilities.limits;
+  return {
+    provider: "local",
+    base: { kind: base.kind, description: base.description, key: base.key },
+    isolation: {
+      kind: "namespaces",
+      ids: idWords[idMap.kind],
+      namespaces: ["user", "mount", "pid", "ipc", "uts", ...(network === "none" ? ["net"] : [])],
+      network,
+      shared: ["kernel", ...(network === "host" ? ["network"] : [])],
+      storage: config.storage,
+    },
+    limits: {
+      cpus: { value: limits.cpus, enforcement: enforcement.cpus },
+      memory: { bytes: limits.memoryBytes, enforcement: enforcement.memory },
+      storage: { bytes: limits.storageBytes, enforcement: enforcement.storage },
+    },
+    deviations: deviations.map(({ asked, done }) => ({ asked, done })),
+  };
+}

@@ -1,0 +1,32 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Host } from "../../base/host.ts";
+import type { Capabilities } from "../environment.ts";
+import type { BaseSystem } from "./base-system.ts";
+import type { GroupPlaces } from "./control-groups.ts";
+import type { IdMap } from "./id-map.ts";
+import type { LocalConfig } from "./local-config-schema.ts";
+import type { LocalLayout } from "./local-layout.ts";
+import type { TrashBin } from "./trash-bin.ts";
+
+/** What all environments of a provider have in common and is known without asking the machine. */
+export interface LocalGround {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly config: LocalConfig;
+  readonly layout: LocalLayout;
+  readonly idMap: IdMap;
+  /** Where tools of the host are looked for. */
+  readonly path: string;
+  readonly bash: string;
+  readonly nsenter: string;
+  readonly groupPlaces: GroupPlaces | null;
+  readonly capabilities: Capabilities;
+  readonly trash: TrashBin;
+}
+
+/** What had to be prepared on the machine before the first environment. */
+export interface PreparedGround extends LocalGround {
+  readonly base: BaseSystem;
+  /** The toolbox, relative to the folder of an environment. */
+  readonly toolbox: string;
+}

@@ -1,0 +1,175 @@
+import { basename, join } from "node:path";
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import type {
+  BuildImageRequest,
+  Capabilities,
+  CreateEnvironmentRequest,
+  EnvironmentProvider,
+  FoundEnvironment,
+  OpenProviderOptions,
+  ProviderModule,
+  TaskCheck,
+  TaskEnvironment,
+} from "../environment.ts";
+import { findGroupPlaces } from "./control-groups.ts";
+import { createLocalEnvironment } from "./create-local-environment.ts";
+import { listEnvironments, readRecord } from "./environment-records.ts";
+import { openHostBase } from "./host-base.ts";
+import { findTool, toolPath } from "./host-tools.ts";
+import { planIdMap, readIdMapFacts } from "./id-map.ts";
+import { reapLeftovers, removeLeftover } from "./leftovers.ts";
+import { planEnforcement } from "./limits.ts";
+import { localConfigSchema } from "./local-config-schema.ts";
+import type { LocalEnvironment } from "./local-environment.ts";
+import type { LocalGround, PreparedGround } from "./local-ground.ts";
+import { baseReference, readBaseReference } from "./local-image.ts";
+import { makeLayout, planLayout } from "./local-layout.ts";
+import { openToolbox } from "./toolbox.ts";
+import { TrashBin } from "./trash-bin.ts";
+
+/** The local provider as a job names it: `type: local`. */
+export const localProviderModule: ProviderModule = {
+  name: "local",
+  configSchema: localConfigSchema,
+  async open(options) {
+    return new LocalProvider(planGround(options));
+  },
+};
+
+/** What a provider knows of the machine without asking it for anything. */
+export function planGround({
+  config,
+  host,
+  clock,
+}: Pick<OpenProviderOptions, "config" | "host" | "clock">): LocalGround {
+  const parsed = localConfigSchema.parse(config);
+  const path = toolPath(host);
+  const hasHelpers = findTool("newuidmap", path) !== null && findTool("newgidmap", path) !== null;
+  const idMap = planIdMap(readIdMapFacts(host.uid, hasHelpers));
+  const layout = planLayout(host.cacheDir);
+  const groupPlaces = host.uid === 0 ? findGroupPlaces() : null;
+  const hasUsers = idMap.kind !== "single";
+  const capabilities: Capabilities = {
+    shell: true,
+    users: hasUsers,
+    owners: hasUsers,
+    stop: parsed.storage === "disk",
+    freeze: true,
+    limits: planEnforcement(groupPlaces !== null, parsed.storage),
+    network: ["none"],
+  };
+  return {
+    host,
+    clock,
+    config: parsed,
+    layout,
+    idMap,
+    path,
+    bash: findTool("bash", path) ?? "bash",
+    nsenter: findTool("nsenter", path) ?? "nsenter",
+    groupPlaces,
+    capabilities,
+    trash: new TrashBin({ directory: layout.trash, idMap, path }),
+  };
+}
+
+class LocalProvider implements EnvironmentProvider {
+  readonly name = "local";
+  readonly capabilities: Capabilities;
+  readonly #ground: LocalGround;
+  readonly #living = new Set<LocalEnvironment>();
+  #prepared: Promise<PreparedGround> | null = null;
+
+  constructor(ground: LocalGround) {
+    this.#ground = ground;
+    this.capabilities = ground.capabilities;
+  }
+
+  async probe(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#prepare(signal);
+  }
+
+  async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {
+    signal.throwIfAborted();
+    if (task.forceBuild)
+      return { problems: ["force_build is set and there is no environment/Dockerfile"], warnings: [], image: null };
+    const ref = baseReference(task.dockerImage);
+    return { problems: [], warnings: ["nothing is built yet"], image: { kind: "base", key: ref, ref } };
+  }
+
+  async buildImage(_request: BuildImageRequest): Promise<string> {
+    throw new RolloutError("image_build_failed", "not yet");
+  }
+
+  async pullImage(): Promise<string> {
+    throw new RolloutError("image_pull_failed", "the local environment pulls no images");
+  }
+
+  async createEnvironment(request: CreateEnvironmentRequest): Promise<LocalEnvironment> {
+    request.signal.throwIfAborted();
+    const ground = await this.#prepare(request.signal);
+    const image = readBaseReference(request.image, ground.base.description);
+    if (image === null) throw new RolloutError("environment_start_failed", `there is no image ${request.image}`);
+    const environment = await createLocalEnvironment(ground, {
+      ...request,
+      image,
+      isBuild: false,
+      onEnded: (ended) => this.#living.delete(ended),
+    });
+    this.#living.add(environment);
+    return environment;
+  }
+
+  async findEnvironments(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<FoundEnvironment[]> {
+    signal.throwIfAborted();
+    const { environments } = this.#ground.layout;
+    const wanted = Object.entries(labels);
+    return listEnvironments(environments)
+      .flatMap((name) => readRecord(join(environments, name)) ?? [])
+      .filter((record) => wanted.every(([key, value]) => record.labels[key] === value))
+      .map((record) => ({ id: record.id, labels: record.labels }));
+  }
+
+  async removeEnvironment(id: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const own = [...this.#living].find((environment) => environment.id === id);
+    if (own) await own.destroy(signal);
+    else await removeLeftover(this.#ground, id);
+  }
+
+  removeCommand(id: string): string | null {
+    return `rollout clean ${id}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#ground.trash.empty();
+  }
+
+  #prepare(signal: AbortSignal): Promise<PreparedGround> {
+    this.#prepared ??= this.#prepareOnce(signal).catch((error: unknown) => {
+      this.#prepared = null;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  async #prepareOnce(signal: AbortSignal): Promise<PreparedGround> {
+    const { layout, path, idMap } = this.#ground;
+    try {
+      makeLayout(layout);
+      await reapLeftovers(this.#ground);
+      const [toolbox, base] = await Promise.all([
+        openToolbox(layout.tools, path, signal),
+        openHostBase(layout.bases, idMap, signal),
+      ]);
+      return { ...this.#ground, base, toolbox: `../../tools/${basename(toolbox)}` };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof RolloutError) throw error;
+      throw new RolloutError("provider_unavailable", `the base cannot be prepared: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import type { Clock } from "../../base/clock.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { namespaceWords } from "./command-words.ts";
+import type { IdMap } from "./id-map.ts";
+import { waitForExit } from "./mapped-process.ts";
+
+const pollMs = 15;
+const graceMs = 2000;
+const patienceMs = 10_000;
+
+/** A process of a sandbox as the host sees it. */
+export interface SandboxProcess {
+  readonly hostPid: number;
+  readonly hostParent: number;
+  /** Its id inside. */
+  readonly pid: number;
+  readonly command: string;
+  readonly isStopped: boolean;
+}
+
+/** How the processes of one sandbox are reached. */
+export interface ProcessReach {
+  readonly sandboxPid: number;
+  readonly idMap: IdMap;
+  readonly path: string;
+  readonly clock: Clock;
+}
+
+/** Every living process in the sandbox beside its first one. */
+export function findProcesses(sandboxPid: number): SandboxProcess[] {
+  const namespace = readNamespace(sandboxPid);
+  if (namespace === null) return [];
+  const found: SandboxProcess[] = [];
+  for (const name of readdirSync("/proc")) {
+    const hostPid = Number(name);
+    if (!(hostPid > 0) || hostPid === sandboxPid || readNamespace(hostPid) !== namespace) continue;
+    const process = describe(hostPid);
+    if (process !== null) found.push(process);
+  }
+  return found;
+}
+
+function readNamespace(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return null;
+  }
+}
+
+function describe(hostPid: number): SandboxProcess | null {
+  try {
+    const status = readFileSync(`/proc/${hostPid}/status`, "utf8");
+    const field = (name: string): string => new RegExp(`^${name}:\\s+(.*)$`, "m").exec(status)?.[1] ?? "";
+    const state = field("State").slice(0, 1);
+    if (state === "Z" || state === "X") return null;
+    const words = readFileSync(`/proc/${hostPid}/cmdline`, "utf8").split("\0").join(" ").trim();
+    return {
+      hostPid,
+      hostParent: Number(field("PPid")),
+      pid: Number(field("NSpid").split(/\s+/).at(-1)),
+      command: words || field("Name"),
+      isStopped: state === "T" || state === "t",
+    };
+  } catch {
+    // It ended while we looked.
+    return null;
+  }
+}
+
+/** Ends everything in the sandbox beside its first process: TERM, then KILL. */
+export async function endProcesses(reach: ProcessReach): Promise<void> {
+  const isQuiet = (): boolean => findProcesses(reach.sandboxPid).length === 0;
+  if (isQuiet()) return;
+  await signalAll(reach, "TERM");
+  if (await waitUntil(reach.clock, isQuiet, graceMs)) return;
+  // Once is enough for what lives now: the kernel signals all of them, also those that are being forked.
+  await signalAll(reach, "KILL");
+  if (!(await waitUntil(reach.clock, isQuiet, patienceMs))) {
+    throw new RolloutError("exec_failed", "some processes of the environment do not end although they were killed");
+  }
+}
+
+/** Ends every process of the sandbox that does not descend from one of the given processes of the host. */
+export async function endProcessesBeside(reach: ProcessReach, spared: ReadonlySet<number>): Promise<void> {
+  const victims = (): SandboxProcess[] => {
+    const all = findProcesses(reach.sandboxPid);
+    const kept = new Set(spared);
+    for (let before = -1; before !== kept.size;) {
+      before = kept.size;
+      for (const process of all) if (kept.has(process.hostParent)) kept.add(process.hostPid);
+    }
+    return all.filter((process) => !kept.has(process.hostPid));
+  };
+  const send = (name: NodeJS.Signals): void => victims().forEach(({ hostPid }) => signalOne(hostPid, name));
+  const isQuiet = (): boolean => victims().length === 0;
+  send("SIGTERM");
+  if (await waitUntil(reach.clock, isQuiet, graceMs)) return;
+  // What they fork meanwhile is found in the next round.
+  const hasEnded = await waitUntil(reach.clock, () => (send("SIGKILL"), isQuiet()), patienceMs);
+  if (!hasEnded)
+    throw new RolloutError("exec_failed", "some processes of a command do not end although they were killed");
+}
+
+/** Holds everything in the sandbox still beside its first process. */
+export async function stopProcesses(reach: ProcessReach): Promise<void> {
+  const isStill = (): boolean => findProcesses(reach.sandboxPid).every((process) => process.isStopped);
+  if (isStill()) return;
+  await signalAll(reach, "STOP");
+  if (!(await waitUntil(reach.clock, isStill, patienceMs))) {
+    throw new RolloutError("exec_failed", "some processes of the environment cannot be held still");
+  }
+}
+
+async function signalAll({ sandboxPid, idMap, path }: ProcessReach, name: "TERM" | "KILL" | "STOP"): Promise<void> {
+  // The tools of the host, in the process namespace of the sandbox: nothing in there can have replaced them.
+  const words = [...namespaceWords(sandboxPid, idMap, ["-U", "-p"]), "bash", "-p", "-c", `kill -${name} -1`];
+  await waitForExit(spawn("nsenter", words, { env: { PATH: path }, cwd: "/", stdio: "ignore", detached: true }));
+}
+
+function signalOne(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It ended by itself.
+  }
+}
+
+async function waitUntil(clock: Clock, holds: () => boolean, limitMs: number): Promise<boolean> {
+  const never = new AbortController().signal;
+  for (const endMs = clock.monotonic() + limitMs; ;) {
+    if (holds()) return true;
+    if (clock.monotonic() > endMs) return false;
+    await clock.sleep(pollMs, never);
+  }
+}

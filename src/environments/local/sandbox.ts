@@ -1,0 +1,139 @@
+import type { ChildProcess } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { setOwner } from "./copy-owned.ts";
+import type { IdMap } from "./id-map.ts";
+import { startMapped, waitForExit, waitForLine } from "./mapped-process.ts";
+import { renderMountTable, type MountPlan } from "./plan-mounts.ts";
+import { toolWords } from "./toolbox.ts";
+
+// Runs as process 1 of the new namespaces, with the host's tools until the root has changed. Its id outside is read
+// from the host's /proc, which is still there at that time. Descriptor 3 is the lifeline: at its end process 1 ends,
+// and with it everything in the namespace.
+const init = `set -eu
+read -r pid _ </proc/self/stat
+if [ -n "$1" ]; then mount -c -t tmpfs -o "size=$1,mode=0755" tmpfs ./disk; cp -a stage/. disk/; fi
+hostname rollout 2>/dev/null || true
+mount -c -a -T mounts
+cd root; pivot_root . .; umount -l .; cd /
+echo 0 >/proc/sys/user/max_user_namespaces
+echo "$pid" >&3
+shift
+exec "$@" <&3 3>&- >/dev/null 2>&1`;
+
+export interface SandboxOptions {
+  /** The environment's folder. */
+  readonly directory: string;
+  readonly plan: MountPlan;
+  readonly idMap: IdMap;
+  /** Where tools of the host are looked for. */
+  readonly path: string;
+  /** Keeps the disk in memory, bounded by so many bytes. */
+  readonly memoryDiskBytes: number | null;
+  /** True when the disk holds what an earlier life of the environment left. */
+  readonly isRestart: boolean;
+  readonly beforeStart?: ((pid: number) => void) | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The namespaces and the file system of an environment, alive as long as its first process. */
+export interface Sandbox {
+  /** The id of its first process, as the host counts. */
+  readonly pid: number;
+  /** Resolves when it is gone, whoever ended it. */
+  readonly gone: Promise<void>;
+  /** Ends it and everything in it. */
+  kill(): Promise<void>;
+}
+
+/** Makes the folders of a new environment on the host; whoever is root inside owns them. */
+export function makeDisk({ directory, plan, idMap, memoryDiskBytes }: Omit<SandboxOptions, "signal">): void {
+  const disk = join(directory, memoryDiskBytes === null ? "disk" : "stage");
+  const make = (path: string, mode: number): void => {
+    mkdirSync(path, { recursive: true });
+    chmodSync(path, mode);
+    setOwner(path, idMap);
+  };
+  for (const path of [directory, join(directory, "root"), join(directory, "disk"), disk]) make(path, 0o755);
+  for (const path of ["upper", "work", "volumes"]) make(join(disk, path), 0o755);
+  for (const [path, mode] of Object.entries(plan.directories)) make(join(disk, path), mode);
+  // Others on this machine must not look into it.
+  chmodSync(directory, 0o700);
+}
+
+/** Starts the sandbox of an environment whose folders are made. */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { directory, plan, idMap, memoryDiskBytes, signal } = options;
+  writeFileSync(join(directory, "mounts"), renderMountTable(plan.mounts));
+  chmodSync(join(directory, "mounts"), 0o644);
+  if (options.isRestart) forgetVolatile(join(directory, "disk", "work"));
+  const size = memoryDiskBytes === null ? "" : String(memoryDiskBytes);
+  const firstProcess = [...toolWords("env"), "-i", "--ignore-signal=CHLD", ...toolWords("cat")];
+  const namespaces = ["-m", "-p", "-f", "-i", "-u", "--kill-child=KILL"];
+  const argv = ["unshare", ...namespaces, "--", "bash", "-p", "-c", init, "bash", size, ...firstProcess];
+  const { child, channel, complaint } = await startMapped(argv, {
+    idMap,
+    cwd: directory,
+    path: options.path,
+    stdin: "ignore",
+    beforeStart: options.beforeStart,
+    signal,
+  });
+  try {
+    const pid = Number(await waitForLine(child, channel, complaint, signal));
+    if (!Number.isInteger(pid) || pid <= 1) throw new RolloutError("environment_start_failed", "it has no process");
+    return holdSandbox(child, channel, pid);
+  } catch (error) {
+    child.kill("SIGKILL");
+    await waitForExit(child);
+    throw error;
+  }
+}
+
+// The kernel refuses to mount again what was not unmounted in good order, and what we kill never is.
+function forgetVolatile(work: string): void {
+  for (const part of readdirSync(work)) {
+    const path = join(work, part, "work");
+    try {
+      chmodSync(path, 0o700);
+      chmodSync(join(path, "incompat"), 0o700);
+      rmSync(join(path, "incompat"), { recursive: true });
+    } catch {
+      // It was unmounted in good order.
+    }
+  }
+}
+
+function holdSandbox(child: ChildProcess, channel: Duplex, pid: number): Sandbox {
+  const gone = waitForExit(child)
+    .then(() => channel.destroy())
+    .then(() => {});
+  return {
+    pid,
+    gone,
+    async kill() {
+      // The end of the lifeline would do, but only when the process gets to run; this one always works.
+      if (child.exitCode === null && child.signalCode === null && isChildOf(pid, child.pid ?? 0)) sendKill(pid);
+      channel.destroy();
+      await gone;
+    },
+  };
+}
+
+function isChildOf(pid: number, parent: number): boolean {
+  try {
+    return new RegExp(`^PPid:\\s+${parent}$`, "m").test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+function sendKill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has just ended by itself.
+  }
+}

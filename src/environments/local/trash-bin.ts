@@ -1,0 +1,68 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
+import type { IdMap } from "./id-map.ts";
+import { startMapped, waitForExit } from "./mapped-process.ts";
+
+export interface TrashBinOptions {
+  readonly directory: string;
+  readonly idMap: IdMap;
+  readonly path: string;
+}
+
+/** Removes folders of environments in the background; a folder is out of sight at once. */
+export class TrashBin {
+  readonly #options: TrashBinOptions;
+  readonly #working = new Set<Promise<void>>();
+
+  constructor(options: TrashBinOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a folder away and starts to remove it; one that is already gone is fine. */
+  throwAway(folder: string): void {
+    const place = join(this.#options.directory, randomUUID());
+    try {
+      mkdirSync(this.#options.directory, { recursive: true });
+      renameSync(folder, place);
+    } catch (error) {
+      if (systemCodeOf(error) === "ENOENT") return;
+      throw new RolloutError("teardown_failed", `cannot remove ${folder}: ${messageOf(error)}`, { cause: error });
+    }
+    this.#start([place]);
+  }
+
+  /** Starts to remove what earlier processes took away and did not get to remove. */
+  sweep(): void {
+    const left = readdirSync(this.#options.directory).map((name) => join(this.#options.directory, name));
+    if (left.length > 0) this.#start(left);
+  }
+
+  /** Resolves when everything is removed. */
+  async empty(): Promise<void> {
+    while (this.#working.size > 0) await Promise.all(this.#working);
+  }
+
+  #start(places: readonly string[]): void {
+    const work = this.#remove(places)
+      // Whoever comes next tries again.
+      .catch(() => {})
+      .finally(() => this.#working.delete(work));
+    this.#working.add(work);
+  }
+
+  async #remove(places: readonly string[]): Promise<void> {
+    const { idMap, path, directory } = this.#options;
+    const argv = ["rm", "-rf", "--", ...places];
+    if (idMap.kind === "private") {
+      await waitForExit(spawn("rm", argv.slice(1), { env: { PATH: path }, cwd: "/", stdio: "ignore", detached: true }));
+      return;
+    }
+    // Only root of the namespace may remove what its ids own, and directories that nobody may enter.
+    const signal = new AbortController().signal;
+    const { child } = await startMapped(argv, { idMap, cwd: directory, path, stdin: "ignore", signal });
+    await waitForExit(child);
+  }
+}
