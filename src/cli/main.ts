@@ -131,6 +131,15 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       setExitCode(await (await import("./commands/init.ts")).initJobCommand(file, context)),
     );
 
+  command("doctor", "say what this machine can run, what is missing and how to get it", [
+    "rollout doctor",
+    "rollout doctor --json",
+  ])
+    .option("--json", "as one JSON object")
+    .action(async (options) =>
+      setExitCode(await (await import("./commands/doctor.ts")).doctorCommand(options, context)),
+    );
+
   const cache = command("cache", "the tasks that were fetched from git", [
     "rollout cache list",
     "rollout cache clean --older-than 30",
