@@ -84,11 +84,13 @@ function overridesOf(options: JobOptions, cwd: string): Override[] {
 
 // What is typed starts from where the person is, not from where the job file lies.
 function fromWorkingDirectory(override: Override, cwd: string): Override {
-  const key = override.path.filter((part) => typeof part === "string").join(".");
-  const isPath = ["environment.type", "datasets.path", "datasets.tasks", "datasets.registry.path"].includes(key);
-  const { value } = override;
-  if (!isPath || typeof value !== "string" || !/^\.{1,2}(\/|$)/.test(value)) return override;
-  return { ...override, value: resolve(cwd, value) };
+  const { path, value } = override;
+  const key = path.filter((part) => typeof part === "string").join(".");
+  const isPath = ["datasets.path", "datasets.tasks", "datasets.registry.path"].includes(key);
+  // A type without a leading dot is a name.
+  const isModule = key === "environment.type" && typeof value === "string" && /^\.{1,2}\//.test(value);
+  if (!isPath && !isModule) return override;
+  return { ...override, value: typeof value === "string" ? resolve(cwd, value) : value };
 }
 
 function withAgents(job: Job, names: readonly string[]): Job {

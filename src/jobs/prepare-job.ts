@@ -193,5 +193,6 @@ function selectionWarnings(
   if (selection === null) return [];
   const count = (datasets: readonly Dataset[]): number =>
     datasets.reduce((sum, dataset) => sum + dataset.tasks.length, 0);
+  if (count(kept) === count(all)) return [];
   return [`only ${count(kept)} of ${count(all)} tasks were selected: ${JSON.stringify(selection)}`];
 }

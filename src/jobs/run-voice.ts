@@ -37,7 +37,7 @@ export class RunVoice {
 
   // What a listener does with an event is its own affair; a job of many hours does not end with it.
   readonly emit = (event: RunEvent): void => {
-    if (loggedEvents.includes(event.type)) this.#log.write("debug", event.type, { ...event });
+    if (loggedEvents.includes(event.type)) this.#log.write("debug", event.type, { event });
     try {
       this.#listener(event);
     } catch (error) {

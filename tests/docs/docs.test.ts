@@ -81,6 +81,16 @@ test("every relative link leads to a file, and its fragment to a heading", () =>
   expect(files).toContain("docs/decisions/0001-one-package-and-a-fetched-runtime.md");
 });
 
+test("no line break turns the rest of a sentence into a list", () => {
+  const files = ["README.md", "SPEC.md", ...globSync("docs/**/*.md", { cwd: root })];
+  const broken = files.flatMap((file) =>
+    [...withoutFences(readText(file)).matchAll(/^(?! *\d+\. |#)\S.*\n(\d+\. .*)$/gm)].map(
+      ([, line = ""]) => `${file}: ${line}`,
+    ),
+  );
+  expect(broken).toEqual([]);
+});
+
 test("the index of the documents names every guide and decision", () => {
   const index = linksOf(readText("docs/README.md"));
   const pages = globSync("docs/{guides,decisions}/*.md", { cwd: root }).map((file) => file.slice("docs/".length));
@@ -160,9 +170,7 @@ function makeCheckout(): string {
   for (const name of readdirSync(root)) {
     if (linked.test(name)) symlinkSync(join(root, name), join(checkout, name));
   }
-  // With their times, because the launcher builds again what looks older than its sources.
-  for (const name of [...packed, "examples"])
-    cpSync(join(root, name), join(checkout, name), { recursive: true, preserveTimestamps: true });
+  for (const name of [...packed, "examples"]) cpSync(join(root, name), join(checkout, name), { recursive: true });
   return checkout;
 }
 

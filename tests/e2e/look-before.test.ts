@@ -15,7 +15,7 @@ describe("validate", () => {
     const room = await makeJobRoom();
     const { code, stdout, stderr } = await room.run(["validate", "job.yaml", "tasks/alpha", "tasks"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain("job.yaml: 1 agents, 1 trials");
+    expect(stdout).toContain("job.yaml: 1 agent, 1 trial");
     expect(stdout).toContain("tasks/alpha: 1 task");
     expect(stdout).toContain("0 problems, 0 warnings");
     expect(existsSync(room.path("jobs"))).toBe(false);
@@ -301,7 +301,7 @@ describe("the cache of tasks from git", () => {
     const listed = JSON.parse((await room.run(["cache", "list", "--json"])).stdout) as Record<string, unknown>;
     expect(listed).toEqual({
       schema_version: 1,
-      directory: room.path("home/cache/rollout"),
+      directory: room.path("home/cache/rollout/git"),
       commits: [{ url, commit, paths: ["tasks/one"], bytes: expect.any(Number), last_used_at: expect.any(String) }],
     });
     expect((await room.run(["cache", "list"])).stdout).toContain(`${url} ${commit.slice(0, 12)}: 1 task`);

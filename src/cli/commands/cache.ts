@@ -21,7 +21,9 @@ export async function listCacheCommand(
       bytes,
       last_used_at: lastUsedMs === null ? null : new Date(lastUsedMs).toISOString(),
     }));
-    terminal.out(`${JSON.stringify({ schema_version: 1, directory: host.cacheDir, commits: entries }, null, 2)}\n`);
+    terminal.out(
+      `${JSON.stringify({ schema_version: 1, directory: `${host.cacheDir}/git`, commits: entries }, null, 2)}\n`,
+    );
     return exitCodes.done;
   }
   if (commits.length === 0) terminal.out(`nothing is cached in ${host.cacheDir}/git\n`);

@@ -11,6 +11,7 @@ import { describeMissing, missingVerifierVariables } from "../../jobs/plan-trial
 import { loadDatasets } from "../../jobs/tasks/load-datasets.ts";
 import { readRegistry } from "../../jobs/tasks/read-registry.ts";
 import type { Dataset } from "../../jobs/tasks/task.ts";
+import { countText } from "../../report/number-text.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { listenToInterrupts } from "../interrupts.ts";
@@ -115,7 +116,10 @@ async function validateJob(path: string, context: CliContext, signal: AbortSigna
       .filter((warning) => !warning.startsWith("task.toml "))
       .map((message): Problem => ({ file: path, message, severity: "warning" })),
   ];
-  return { subject: `${path}: ${job.agents.length} agents, ${prepared.trials.length} trials`, problems };
+  return {
+    subject: `${path}: ${countText(job.agents.length, "agent")}, ${countText(prepared.trials.length, "trial")}`,
+    problems,
+  };
 }
 
 async function validateDataset(
