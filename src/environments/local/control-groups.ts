@@ -31,7 +31,7 @@ export function planGroupPlaces(mountinfo: string, ownGroups: string): GroupPlac
   const place = (controller: string): string | null => {
     const mount = mounts.find((entry) => entry.type === "cgroup" && entry.controllers.includes(controller));
     const own = groups.find((entry) => entry.controllers.includes(controller));
-    return mount && own ? join(mount.path, own.path) : null;
+    return mount && own ? join(mount.path, own.path).replace(/(.)\/$/, "$1") : null;
   };
   const [memory, cpu, pids] = [place("memory"), place("cpu"), place("pids")];
   if (memory !== null && cpu !== null && pids !== null) return { version: 1, memory, cpu, pids };

@@ -3,7 +3,7 @@ import type { Writable } from "node:stream";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { encodeTar } from "../archive/encode-tar.ts";
 import { readTree } from "../archive/read-tree.ts";
-import type { TreeEntry } from "../archive/tree-entry.ts";
+import type { TreeEntry, TreeStream } from "../archive/tree-entry.ts";
 import type { Placement } from "../environment.ts";
 import type { CommandRunner } from "./command-runner.ts";
 import { planPlacements, type PlacementGroup } from "./plan-placements.ts";
@@ -50,27 +50,43 @@ async function placeGroup(
   hasOwners: boolean,
   signal: AbortSignal,
 ): Promise<void> {
+  const { emptied, removed, parents, items } = group;
+  const entries = items.length === 0 ? null : entriesOf(items, signal);
+  await writeInside(runner, { emptied, removed, parents, entries, extraOptions: [], hasOwners, signal });
+}
+
+/** What is written inside in one go; paths of entries are relative to the root. */
+export interface InsideWrite {
+  readonly emptied: readonly string[];
+  readonly removed: readonly string[];
+  readonly parents: readonly string[];
+  readonly entries: TreeStream | null;
+  readonly extraOptions: readonly string[];
+  readonly hasOwners: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Removes, makes and writes files from inside; rejects with `copy_failed`. */
+export async function writeInside(runner: CommandRunner, write: InsideWrite): Promise<void> {
+  const { emptied, removed, parents, entries, signal } = write;
   const counted = (paths: readonly string[]): string[] => [String(paths.length), ...paths];
-  const owners = hasOwners ? ["--numeric-owner", "--same-owner"] : ["--no-same-owner"];
-  const extract = ["-x", "-p", "-P", ...owners, "--warning=no-timestamp", "-C", "/", "-f", "-"];
-  const isEmpty = group.items.length === 0;
-  const lists = [...counted(group.emptied), ...counted(group.removed), ...counted(group.parents)];
+  const owners = write.hasOwners ? ["--numeric-owner", "--same-owner"] : ["--no-same-owner"];
+  const extract = ["-x", "-p", "-P", ...owners, ...write.extraOptions, "--warning=no-timestamp", "-C", "/", "-f", "-"];
+  const lists = [...counted(emptied), ...counted(removed), ...counted(parents)];
   let complaint = "";
   const result = await runner.run({
-    command: [...toolWords("bash"), "-p", "-c", script, "copy", ...lists, ...(isEmpty ? [] : extract)],
+    command: [...toolWords("bash"), "-p", "-c", script, "copy", ...lists, ...(entries === null ? [] : extract)],
     env: { PATH: "", LC_ALL: "C" },
     cwd: "/",
     user: null,
     stdout: { write: () => {} },
     stderr: { write: (chunk) => void (complaint = (complaint + Buffer.from(chunk).toString("utf8")).slice(-2000)) },
-    feed: isEmpty ? undefined : (input) => feed(input, encodeTar(entriesOf(group.items, signal)), signal),
+    feed: entries === null ? undefined : (input) => feed(input, encodeTar(entries), signal),
     signal,
   });
   if (result.exitCode === 0) return;
-  throw new RolloutError(
-    "copy_failed",
-    `cannot place ${group.removed.concat(group.emptied).join(", ")}: ${complaint.trim()}`,
-  );
+  const what = [...emptied, ...removed, ...parents].join(", ");
+  throw new RolloutError("copy_failed", `cannot place ${what}: ${complaint.trim()}`);
 }
 
 async function feed(input: Writable, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {

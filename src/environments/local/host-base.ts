@@ -19,7 +19,7 @@ const directoriesPerTurn = 200;
 
 /** Prepares the host as a base; the first time for a state of the host takes seconds, later times milliseconds. */
 export async function openHostBase(basesDir: string, idMap: IdMap, signal: AbortSignal): Promise<BaseSystem> {
-  const plan = planHostDirectories(hostView);
+  const plan = planHostDirectories(readHostView());
   const key = `host-${await hashHost(plan, idMap, signal)}`;
   const base: BaseSystem = { kind: "host", description: readName(), key, overlays: plan.overlays };
   const directory = join(basesDir, key);
@@ -42,16 +42,18 @@ export async function openHostBase(basesDir: string, idMap: IdMap, signal: Abort
   return base;
 }
 
-const hostView: HostView = {
-  mountPoints: readMountPoints(readFileSync("/proc/self/mountinfo", "utf8")),
-  kindOf(path) {
-    const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (!stats) return "missing";
-    return stats.isDirectory() ? "directory" : stats.isSymbolicLink() ? "link" : "other";
-  },
-  linkTarget: (path) => readlinkSync(path),
-  list: (path) => readdirSync(path),
-};
+function readHostView(): HostView {
+  return {
+    mountPoints: readMountPoints(readFileSync("/proc/self/mountinfo", "utf8")),
+    kindOf(path) {
+      const stats = lstatSync(path, { throwIfNoEntry: false });
+      if (!stats) return "missing";
+      return stats.isDirectory() ? "directory" : stats.isSymbolicLink() ? "link" : "other";
+    },
+    linkTarget: (path) => readlinkSync(path),
+    list: (path) => readdirSync(path),
+  };
+}
 
 function readName(): string {
   try {

@@ -92,6 +92,17 @@ export class LocalEnvironment implements Environment {
     return this.#options.directory;
   }
 
+  /** Runs commands in it, for whoever builds with it. */
+  get runner(): CommandRunner {
+    return this.#runner;
+  }
+
+  /** Ends it and leaves its files where they are. */
+  async halt(): Promise<void> {
+    this.#state = "stopped";
+    await this.#end();
+  }
+
   async exec(request: ExecRequest): Promise<ExecResult> {
     request.signal.throwIfAborted();
     this.#assertRunning();

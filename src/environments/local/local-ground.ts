@@ -12,6 +12,8 @@ import type { TrashBin } from "./trash-bin.ts";
 export interface LocalGround {
   readonly host: Host;
   readonly clock: Clock;
+  /** Paths in the config are relative to it. */
+  readonly baseDir: string;
   readonly config: LocalConfig;
   readonly layout: LocalLayout;
   readonly idMap: IdMap;

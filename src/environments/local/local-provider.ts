@@ -1,4 +1,5 @@
-import { basename, join } from "node:path";
+import { arch } from "node:os";
+import { basename, join, resolve } from "node:path";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import type {
   BuildImageRequest,
@@ -12,18 +13,23 @@ import type {
   TaskEnvironment,
 } from "../environment.ts";
 import { findGroupPlaces } from "./control-groups.ts";
+import { buildLocalImage } from "./dockerfile/build-image.ts";
+import { planLocalImage } from "./dockerfile/plan-image.ts";
 import { createLocalEnvironment } from "./create-local-environment.ts";
 import { listEnvironments, readRecord } from "./environment-records.ts";
 import { openHostBase } from "./host-base.ts";
 import { findTool, toolPath } from "./host-tools.ts";
+import { loadImage } from "./image-store.ts";
 import { planIdMap, readIdMapFacts } from "./id-map.ts";
 import { reapLeftovers, removeLeftover } from "./leftovers.ts";
 import { planEnforcement } from "./limits.ts";
 import { localConfigSchema } from "./local-config-schema.ts";
 import type { LocalEnvironment } from "./local-environment.ts";
 import type { LocalGround, PreparedGround } from "./local-ground.ts";
-import { baseReference, readBaseReference } from "./local-image.ts";
+import { readBaseReference } from "./local-image.ts";
 import { makeLayout, planLayout } from "./local-layout.ts";
+import { probeLocal, refuseOtherSystems } from "./probe-local.ts";
+import { openRootfsBase } from "./rootfs-base.ts";
 import { openToolbox } from "./toolbox.ts";
 import { TrashBin } from "./trash-bin.ts";
 
@@ -37,11 +43,8 @@ export const localProviderModule: ProviderModule = {
 };
 
 /** What a provider knows of the machine without asking it for anything. */
-export function planGround({
-  config,
-  host,
-  clock,
-}: Pick<OpenProviderOptions, "config" | "host" | "clock">): LocalGround {
+export function planGround(options: Pick<OpenProviderOptions, "config" | "host" | "clock" | "baseDir">): LocalGround {
+  const { config, host, clock, baseDir } = options;
   const parsed = localConfigSchema.parse(config);
   const path = toolPath(host);
   const hasHelpers = findTool("newuidmap", path) !== null && findTool("newgidmap", path) !== null;
@@ -61,6 +64,7 @@ export function planGround({
   return {
     host,
     clock,
+    baseDir,
     config: parsed,
     layout,
     idMap,
@@ -77,6 +81,8 @@ class LocalProvider implements EnvironmentProvider {
   readonly name = "local";
   readonly capabilities: Capabilities;
   readonly #ground: LocalGround;
+  /** Images that tasks name and that we do not use, by the key of what we use instead. */
+  readonly #unusedImages = new Map<string, string>();
   readonly #living = new Set<LocalEnvironment>();
   #prepared: Promise<PreparedGround> | null = null;
 
@@ -92,14 +98,15 @@ class LocalProvider implements EnvironmentProvider {
 
   async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {
     signal.throwIfAborted();
-    if (task.forceBuild)
-      return { problems: ["force_build is set and there is no environment/Dockerfile"], warnings: [], image: null };
-    const ref = baseReference(task.dockerImage);
-    return { problems: [], warnings: ["nothing is built yet"], image: { kind: "base", key: ref, ref } };
+    const check = await planLocalImage(task, arch(), signal);
+    if (check.image && task.dockerImage !== null) this.#unusedImages.set(check.image.key, task.dockerImage);
+    return check;
   }
 
-  async buildImage(_request: BuildImageRequest): Promise<string> {
-    throw new RolloutError("image_build_failed", "not yet");
+  async buildImage(request: BuildImageRequest): Promise<string> {
+    request.signal.throwIfAborted();
+    const ground = await this.#prepare(request.signal);
+    return buildLocalImage(ground, arch(), this.#unusedImages.get(request.plan.key) ?? null, request);
   }
 
   async pullImage(): Promise<string> {
@@ -109,7 +116,8 @@ class LocalProvider implements EnvironmentProvider {
   async createEnvironment(request: CreateEnvironmentRequest): Promise<LocalEnvironment> {
     request.signal.throwIfAborted();
     const ground = await this.#prepare(request.signal);
-    const image = readBaseReference(request.image, ground.base.description);
+    const base = readBaseReference(request.image, ground.base.description);
+    const image = base ?? loadImage(ground.layout.images, request.image);
     if (image === null) throw new RolloutError("environment_start_failed", `there is no image ${request.image}`);
     const environment = await createLocalEnvironment(ground, {
       ...request,
@@ -155,13 +163,17 @@ class LocalProvider implements EnvironmentProvider {
   }
 
   async #prepareOnce(signal: AbortSignal): Promise<PreparedGround> {
-    const { layout, path, idMap } = this.#ground;
+    const { layout, path, idMap, config, baseDir } = this.#ground;
+    refuseOtherSystems(this.#ground.host.platform);
     try {
       makeLayout(layout);
       await reapLeftovers(this.#ground);
+      await probeLocal(this.#ground, signal);
       const [toolbox, base] = await Promise.all([
         openToolbox(layout.tools, path, signal),
-        openHostBase(layout.bases, idMap, signal),
+        config.base === "host"
+          ? openHostBase(layout.bases, idMap, signal)
+          : openRootfsBase({ basesDir: layout.bases, source: resolve(baseDir, config.base), idMap, path, signal }),
       ]);
       return { ...this.#ground, base, toolbox: `../../tools/${basename(toolbox)}` };
     } catch (error) {

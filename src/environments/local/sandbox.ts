@@ -17,7 +17,7 @@ read -r pid _ </proc/self/stat
 if [ -n "$1" ]; then mount -c -t tmpfs -o "size=$1,mode=0755" tmpfs ./disk; cp -a stage/. disk/; fi
 hostname rollout 2>/dev/null || true
 mount -c -a -T mounts
-cd root; pivot_root . .; umount -l .; cd /
+cd root; pivot_root . .; ${toolWords("umount").join(" ")} -l .; cd /
 echo 0 >/proc/sys/user/max_user_namespaces
 echo "$pid" >&3
 shift

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
@@ -9,7 +9,7 @@ import { findTool } from "./host-tools.ts";
 /** Where an environment sees the tools we use inside it: read-only, and not those that its own processes may replace. */
 export const toolboxMount = "/.rollout";
 
-const names = ["setpriv", "env", "cat", "bash", "tar", "rm", "mkdir"] as const;
+const names = ["setpriv", "env", "cat", "bash", "tar", "rm", "mkdir", "umount"] as const;
 
 export type ToolName = (typeof names)[number];
 
@@ -38,7 +38,10 @@ export async function openToolbox(directory: string, path: string, signal: Abort
   const staging = `${box}.${randomUUID().slice(0, 8)}`;
   mkdirSync(join(staging, "bin"), { recursive: true, mode: 0o755 });
   mkdirSync(join(staging, "lib"), { mode: 0o755 });
-  for (const [place, source] of all) copyFileSync(source, join(staging, place));
+  for (const [place, source] of all) {
+    copyFileSync(source, join(staging, place));
+    chmodSync(join(staging, place), 0o755);
+  }
   publish(staging, box);
   return box;
 }
