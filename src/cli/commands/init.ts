@@ -3,7 +3,6 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord } from "../../base/shown-path.ts";
-import { knownProviderNames } from "../../environments/registry.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 
@@ -21,7 +20,7 @@ export async function initTaskCommand(directory: string, { host, terminal, packa
     if (path.endsWith(".sh")) await chmod(file, 0o755);
   }
   terminal.out(
-    `${directory} is a task with an instruction, an environment, tests and a solution.\n\nNext:\n  rollout validate ${shellWord(directory)}\n  rollout run --agent oracle ${shellWord(directory)}\n${dockerNote()}`,
+    `${directory} is a task with an instruction, an environment, tests and a solution.\n\nNext:\n  rollout validate ${shellWord(directory)}\n  rollout run --environment local --agent oracle ${shellWord(directory)}\n`,
   );
   return exitCodes.done;
 }
@@ -37,7 +36,7 @@ export async function initJobCommand(file: string, { host, terminal, packageDir 
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, jobFile(dirname(path), packageDir));
   terminal.out(
-    `${file} is a job with two agents.\n\nNext:\n  rollout init task ${shellWord(join(dirname(file), "tasks/my-task"))}\n  rollout validate ${shellWord(file)}\n  rollout ${shellWord(file)}\n${dockerNote()}`,
+    `${file} is a job with two agents.\n\nNext:\n  rollout init task ${shellWord(join(dirname(file), "tasks/my-task"))}\n  rollout validate ${shellWord(file)}\n  rollout ${shellWord(file)}\n`,
   );
   return exitCodes.done;
 }
@@ -49,7 +48,7 @@ n_attempts: 1 # per agent and task
 n_concurrent_trials: 4
 
 environment:
-  type: docker # the provider that starts a container for every trial
+  type: local # a sandbox of this machine for every trial; no container engine is needed
   preserve_env: never # on_failure keeps the containers of failed trials for a look inside
 
 agents:
@@ -101,11 +100,4 @@ function schemaReference(name: string, from: string, packageDir: string): string
   const path = relative(from, schema);
   if (!path.includes("node_modules") || path.split("../").length > 5) return schema;
   return path.startsWith(".") ? path : `./${path}`;
-}
-
-// The file names docker, which is what most people want; until an adapter for it is there, that has to be said.
-function dockerNote(): string {
-  const known = knownProviderNames();
-  if (known.includes("docker")) return "";
-  return `\nNote: environment.type is docker unless a job says otherwise, and this version has no adapter for it yet. It has: ${known.join(", ")}.\n`;
 }
