@@ -22,7 +22,7 @@ export interface LocalImage {
 export const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Where commands run in images that name no directory. */
-export const defaultWorkdir = "/app";
+const defaultWorkdir = "/app";
 
 const basePrefix = "base";
 
