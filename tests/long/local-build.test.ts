@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Environment, EnvironmentProvider, TaskEnvironment } from "../../src/environments/environment.ts";
-import { openLocal } from "./local/open-local.ts";
-import { whyNoLocal } from "./local/why-no-local.ts";
+import { openLocal } from "../providers/local/open-local.ts";
+import { whyNoLocal } from "../providers/local/why-no-local.ts";
 
 const cacheDir = mkdtempSync(join(tmpdir(), "rollout-local-build-"));
 const never = new AbortController().signal;
