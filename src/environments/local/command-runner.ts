@@ -22,6 +22,7 @@ export interface CommandRunnerOptions {
   readonly countMemoryKills: () => number;
   readonly pipes: PipeStock;
   readonly clock: Clock;
+  readonly unthrottled: ProcessReach["unthrottled"];
 }
 
 export interface RunRequest {

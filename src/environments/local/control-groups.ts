@@ -5,7 +5,7 @@ import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.
 import type { ResourceLimits } from "../environment.ts";
 
 /** More than any honest task starts, and far less than a fork bomb needs to stop a machine. */
-export const mostProcesses = 4096;
+export const mostProcesses = 2048;
 
 const periodUs = 100_000;
 const removalMs = 5000;
@@ -81,6 +81,8 @@ export interface ControlGroups {
   join(pid: number): void;
   /** How often the memory limit has killed a process. */
   countMemoryKills(): number;
+  /** Does work without the limit on processors. */
+  whileUnthrottled<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** What is written where, in this order. */
@@ -125,7 +127,21 @@ export function openControlGroups(places: GroupPlaces, name: string, limits: Res
     directories,
     prelude: directories.map((directory) => `echo 0 >'${directory}/cgroup.procs' || exit 125; `).join(""),
     join(pid) {
-      for (const directory of directories) writeFileSync(join(directory, "cgroup.procs"), String(pid));
+      // The first process must be able to end the others when they have used up the processors.
+      const isFree = (directory: string): boolean => places.version === 1 && dirname(directory) === places.cpu;
+      for (const directory of directories) {
+        if (!isFree(directory)) writeFileSync(join(directory, "cgroup.procs"), String(pid));
+      }
+    },
+    async whileUnthrottled(work) {
+      unthrottle(directories);
+      try {
+        return await work();
+      } finally {
+        for (const [file, value] of planGroupSettings(places, name, limits)) {
+          if (/cpu\.(cfs_quota_us|max)$/.test(file) && existsSync(file)) writeFileSync(file, value);
+        }
+      }
     },
     countMemoryKills() {
       try {
@@ -135,6 +151,19 @@ export function openControlGroups(places: GroupPlaces, name: string, limits: Res
       }
     },
   };
+}
+
+/** Lifts the limit on processors: thousands of processes that are throttled do not even get to die. */
+export function unthrottle(directories: readonly string[]): void {
+  for (const directory of directories) {
+    for (const [name, value] of [
+      ["cpu.cfs_quota_us", "-1"],
+      ["cpu.max", "max"],
+    ] as const) {
+      const file = join(directory, name);
+      if (existsSync(file)) writeFileSync(file, value);
+    }
+  }
 }
 
 /** Removes groups whose processes have been killed; those may take a moment to be gone. */

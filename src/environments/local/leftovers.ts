@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { removeControlGroups } from "./control-groups.ts";
+import { removeControlGroups, unthrottle } from "./control-groups.ts";
 import { isAlive, listEnvironments, readRecord, type EnvironmentRecord } from "./environment-records.ts";
 import type { LocalGround } from "./local-ground.ts";
 
@@ -30,12 +30,12 @@ export async function removeLeftover(ground: LocalGround, id: string): Promise<v
 
 async function remove(ground: LocalGround, directory: string, record: EnvironmentRecord | null): Promise<void> {
   const { first, groups = [] } = record ?? {};
-  if (first && isAlive(first, ground.host)) {
-    // With its first process the whole namespace ends.
-    process.kill(first.pid, "SIGKILL");
-    const never = new AbortController().signal;
-    for (let round = 0; round < 200 && isAlive(first, ground.host); round++) await ground.clock.sleep(10, never);
-  }
+  const isThere = (): boolean => first !== null && first !== undefined && isAlive(first, ground.host);
+  // With its first process the whole namespace ends.
+  if (first && isThere()) process.kill(first.pid, "SIGKILL");
+  unthrottle(groups);
+  const never = new AbortController().signal;
+  for (let round = 0; round < 500 && isThere(); round++) await ground.clock.sleep(10, never);
   await removeControlGroups(groups, ground.clock);
   ground.trash.throwAway(directory);
 }

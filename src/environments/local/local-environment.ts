@@ -13,7 +13,7 @@ import type {
 } from "../environment.ts";
 import { volumePaths } from "./base-system.ts";
 import { CommandRunner } from "./command-runner.ts";
-import { removeControlGroups, type ControlGroups } from "./control-groups.ts";
+import { removeControlGroups, unthrottle, type ControlGroups } from "./control-groups.ts";
 import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
 import { readRecord, writeRecord } from "./environment-records.ts";
@@ -23,7 +23,7 @@ import type { PreparedGround } from "./local-ground.ts";
 import type { Deviation, LocalImage } from "./local-image.ts";
 import type { PipeStock } from "./output-pipes.ts";
 import type { MountPlan } from "./plan-mounts.ts";
-import { endProcesses, findProcesses, stopProcesses } from "./sandbox-processes.ts";
+import { describeProcesses, endProcesses, findProcesses, stopProcesses } from "./sandbox-processes.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { findUser } from "./find-user.ts";
 import type { ResolvedUser } from "./users.ts";
@@ -78,6 +78,7 @@ export class LocalEnvironment implements Environment {
       prelude: options.prelude,
       pipes: options.pipes,
       countMemoryKills: () => groups?.countMemoryKills() ?? 0,
+      unthrottled: (work) => (groups ? groups.whileUnthrottled(work) : work()),
     });
     void sandbox.gone.then(() => this.#onGone());
   }
@@ -150,7 +151,7 @@ export class LocalEnvironment implements Environment {
   async listProcesses(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
     signal.throwIfAborted();
     this.#assertRunning();
-    return findProcesses(this.#options.sandbox.pid).map(({ pid, command }) => ({ pid, command }));
+    return describeProcesses(this.#options.sandbox.pid);
   }
 
   async killProcesses(signal: AbortSignal): Promise<void> {
@@ -223,7 +224,10 @@ export class LocalEnvironment implements Environment {
 
   async #endOnce(): Promise<void> {
     const { sandbox, groups, ground } = this.#options;
-    await Promise.all([sandbox.kill(), this.#network?.close()]);
+    const ending = Promise.all([sandbox.kill(), this.#network?.close()]);
+    // Only now: what has been killed is to die at once, and nothing is to run faster before.
+    if (groups) unthrottle(groups.directories);
+    await ending;
     if (groups) await removeControlGroups(groups.directories, ground.clock);
   }
 

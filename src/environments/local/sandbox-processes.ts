@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
+import type { ProcessInfo } from "../environment.ts";
 import { namespaceWords } from "./command-words.ts";
 import type { IdMap } from "./id-map.ts";
 import { waitForExit } from "./mapped-process.ts";
@@ -9,14 +10,12 @@ import { waitForExit } from "./mapped-process.ts";
 const pollMs = 15;
 const graceMs = 2000;
 const patienceMs = 10_000;
+const bombCount = 500;
 
 /** A process of a sandbox as the host sees it. */
 export interface SandboxProcess {
   readonly hostPid: number;
   readonly hostParent: number;
-  /** Its id inside. */
-  readonly pid: number;
-  readonly command: string;
   readonly isStopped: boolean;
 }
 
@@ -26,6 +25,8 @@ export interface ProcessReach {
   readonly idMap: IdMap;
   readonly path: string;
   readonly clock: Clock;
+  /** Does work while nothing slows the processes down. */
+  readonly unthrottled: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** Every living process in the sandbox beside its first one. */
@@ -50,35 +51,48 @@ function readNamespace(pid: number): string | null {
   }
 }
 
+// Nothing here waits for the memory of a process, which may be held for long when there are thousands of them.
 function describe(hostPid: number): SandboxProcess | null {
   try {
-    const status = readFileSync(`/proc/${hostPid}/status`, "utf8");
-    const field = (name: string): string => new RegExp(`^${name}:\\s+(.*)$`, "m").exec(status)?.[1] ?? "";
-    const state = field("State").slice(0, 1);
+    const stat = readFileSync(`/proc/${hostPid}/stat`, "utf8");
+    // The name of a process may hold blanks and brackets; what follows the last one is regular.
+    const [state = "", parent = ""] = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 2);
     if (state === "Z" || state === "X") return null;
-    const words = readFileSync(`/proc/${hostPid}/cmdline`, "utf8").split("\0").join(" ").trim();
-    return {
-      hostPid,
-      hostParent: Number(field("PPid")),
-      pid: Number(field("NSpid").split(/\s+/).at(-1)),
-      command: words || field("Name"),
-      isStopped: state === "T" || state === "t",
-    };
+    return { hostPid, hostParent: Number(parent), isStopped: state === "T" || state === "t" };
   } catch {
     // It ended while we looked.
     return null;
   }
 }
 
+/** Every living process in the sandbox beside its first one, as people know it: by its id inside and its words. */
+export function describeProcesses(sandboxPid: number): ProcessInfo[] {
+  return findProcesses(sandboxPid).flatMap(({ hostPid }) => {
+    try {
+      const status = readFileSync(`/proc/${hostPid}/status`, "utf8");
+      const words = readFileSync(`/proc/${hostPid}/cmdline`, "utf8").split("\0").join(" ").trim();
+      const pid = Number(/^NSpid:.*\s(\d+)$/m.exec(status)?.[1]);
+      return [{ pid, command: words || (/^Name:\s+(.*)$/m.exec(status)?.[1] ?? "") }];
+    } catch {
+      return [];
+    }
+  });
+}
+
 /** Ends everything in the sandbox beside its first process: TERM, then KILL. */
 export async function endProcesses(reach: ProcessReach): Promise<void> {
   const isQuiet = (): boolean => findProcesses(reach.sandboxPid).length === 0;
-  if (isQuiet()) return;
-  await signalAll(reach, "TERM");
-  if (await waitUntil(reach.clock, isQuiet, graceMs)) return;
+  const count = findProcesses(reach.sandboxPid).length;
+  if (count === 0) return;
+  // A bomb goes on forking while it is asked to end.
+  if (count < bombCount) {
+    await signalAll(reach, "TERM");
+    if (await waitUntil(reach.clock, isQuiet, graceMs)) return;
+  }
   // Once is enough for what lives now: the kernel signals all of them, also those that are being forked.
   await signalAll(reach, "KILL");
-  if (!(await waitUntil(reach.clock, isQuiet, patienceMs))) {
+  const hasEnded = await reach.unthrottled(() => waitUntil(reach.clock, isQuiet, patienceMs));
+  if (!hasEnded) {
     throw new RolloutError("exec_failed", "some processes of the environment do not end although they were killed");
   }
 }
@@ -131,8 +145,11 @@ function signalOne(pid: number, name: NodeJS.Signals): void {
 async function waitUntil(clock: Clock, holds: () => boolean, limitMs: number): Promise<boolean> {
   const never = new AbortController().signal;
   for (const endMs = clock.monotonic() + limitMs; ;) {
+    const startMs = clock.monotonic();
     if (holds()) return true;
-    if (clock.monotonic() > endMs) return false;
-    await clock.sleep(pollMs, never);
+    const nowMs = clock.monotonic();
+    if (nowMs > endMs) return false;
+    // Looking at thousands of processes takes a while, and they need the processors more than we do.
+    await clock.sleep(Math.max(pollMs, 3 * (nowMs - startMs)), never);
   }
 }
