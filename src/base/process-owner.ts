@@ -1,4 +1,5 @@
 import type { Host } from "./host.ts";
+import { readStartTicks } from "./process-start.ts";
 import { systemCodeOf } from "./rollout-error.ts";
 
 /** A process that says something is its own. */
@@ -6,6 +7,8 @@ export interface ProcessOwner {
   readonly pid: number;
   readonly bootId: string;
   readonly hostname: string;
+  /** Null where the system does not tell. */
+  readonly startTicks: number | null;
 }
 
 // A process of another machine cannot be asked; after this long without a sign it is taken for dead.
@@ -13,7 +16,7 @@ const longestForeignMs = 6 * 3_600_000;
 
 /** This process as an owner. */
 export function readOwner(host: Host): ProcessOwner {
-  return { pid: host.pid, bootId: host.bootId, hostname: host.hostname };
+  return { pid: host.pid, bootId: host.bootId, hostname: host.hostname, startTicks: readStartTicks(host.pid) };
 }
 
 /** The owner written in a text; null when there is none in it. */
@@ -24,7 +27,8 @@ export function parseOwner(text: string): ProcessOwner | null {
     if (!("pid" in value && "bootId" in value && "hostname" in value)) return null;
     const { pid, bootId, hostname } = value;
     if (typeof pid !== "number" || typeof bootId !== "string" || typeof hostname !== "string") return null;
-    return Number.isInteger(pid) && pid > 0 ? { pid, bootId, hostname } : null;
+    const startTicks = "startTicks" in value && typeof value.startTicks === "number" ? value.startTicks : null;
+    return Number.isInteger(pid) && pid > 0 ? { pid, bootId, hostname, startTicks } : null;
   } catch {
     return null;
   }
@@ -35,6 +39,7 @@ export function isOwnerAlive(owner: ProcessOwner, host: Host, ageMs: number): bo
   if (owner.hostname !== host.hostname) return ageMs < longestForeignMs;
   // Only Linux has an id that two processes of one boot share.
   if (host.platform === "linux" && owner.bootId !== host.bootId) return false;
+  if (owner.startTicks !== null) return readStartTicks(owner.pid) === owner.startTicks;
   try {
     process.kill(owner.pid, 0);
     return true;

@@ -140,6 +140,30 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       setExitCode(await (await import("./commands/doctor.ts")).doctorCommand(options, context)),
     );
 
+  command("enter", "open a shell in the environment that a trial kept", [
+    "rollout enter jobs/my-job/my-agent/my-dataset/my-task__1",
+    "echo 'cat /app/result.txt' | rollout enter jobs/my-job/my-agent/my-dataset/my-task__1",
+  ])
+    .argument("<trial-directory>", "a trial that ran with preserve_env")
+    .option("--environment <id>", "which one, when the trial kept several")
+    .action(async (directory: string, options) =>
+      setExitCode(await (await import("./commands/enter.ts")).enterCommand(directory, options, context)),
+    );
+
+  command("clean", "remove the environments that killed runs left", [
+    "rollout clean",
+    "rollout clean --dry-run",
+    "rollout clean jobs/my-job",
+    "rollout clean --kept",
+  ])
+    .argument("[targets...]", "only these: job directories, whose kept environments go too, or ids of environments")
+    .option("--kept", "also what preserve_env kept")
+    .option("--dry-run", "only say what would be removed")
+    .option("--json", "as one JSON object")
+    .action(async (targets: string[], options) =>
+      setExitCode(await (await import("./commands/clean.ts")).cleanCommand(targets, options, context)),
+    );
+
   const cache = command("cache", "the tasks that were fetched from git", [
     "rollout cache list",
     "rollout cache clean --older-than 30",

@@ -169,13 +169,30 @@ export interface Environment {
   destroy(signal: AbortSignal): Promise<void>;
   /** US dollars so far; null when unknown. */
   cost(): number | null;
-  /** The command a person types to enter it once it is kept; null when there is no way in. */
+  /** A command of the engine's own that a person types to enter it once it is kept; null when there is none. */
   enterCommand(): string | null;
 }
 
 export interface FoundEnvironment {
   readonly id: string;
+  /** It was stopped to be kept, so nobody but a person may remove it. */
+  readonly isKept: boolean;
   readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface EnterRequest {
+  readonly id: string;
+  /** Whether the caller gives the shell a terminal, or plain pipes. */
+  readonly isTerminal: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A way into an environment that was kept; disposing it ends what runs inside and leaves the files. */
+export interface Entrance extends AsyncDisposable {
+  /** The program that is a shell inside, for a caller that hands its own streams on. */
+  readonly command: readonly string[];
+  /** The whole environment of that program. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** A factory of environments, opened once per job and disposed at its end. */
@@ -195,6 +212,8 @@ export interface EnvironmentProvider extends AsyncDisposable {
   findEnvironments(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly FoundEnvironment[]>;
   /** Removes one that was found; one that is already gone is fine. */
   removeEnvironment(id: string, signal: AbortSignal): Promise<void>;
+  /** Opens a way into one that was kept; only with the capability `stop`. Rejects with `not_found` when there is none, `already_exists` when it is in use. */
+  enter(request: EnterRequest): Promise<Entrance>;
   /** The command a person types to remove one that was left behind; null when it dies with this process. */
   removeCommand(id: string): string | null;
 }

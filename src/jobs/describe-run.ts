@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Host } from "../base/host.ts";
 import { shellWord, shownPath } from "../base/shown-path.ts";
 import type { PlannedGroup, RunHead, RunTail } from "../store/run.ts";
+import { ownerLabels } from "./abandoned-environments.ts";
 import type { JobEndedLine, JobStartedLine } from "./output/job-journal.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
@@ -26,6 +27,11 @@ export function nextCommands(dir: string, cwd: string): string[] {
   return [`rollout show ${shellWord(shownPath(dir, cwd))}`];
 }
 
+/** What to type to enter the environment that a trial kept. */
+export function enterCommand(trialDir: string, cwd: string): string {
+  return `rollout enter ${shellWord(shownPath(trialDir, cwd))}`;
+}
+
 /** Who runs the job, for the lock file. */
 export function ownerOf({ host, runId, clock }: RunIdentity): Record<string, unknown> {
   return {
@@ -39,13 +45,7 @@ export function ownerOf({ host, runId, clock }: RunIdentity): Record<string, unk
 
 /** What every environment of a run carries, so that one left behind is found again. */
 export function environmentLabels({ host, runId }: RunIdentity, jobName: string): Record<string, string> {
-  return {
-    "rollout.run": runId,
-    "rollout.job": jobName,
-    "rollout.owner-pid": String(host.pid),
-    "rollout.owner-boot": host.bootId,
-    "rollout.owner-host": host.hostname,
-  };
+  return { "rollout.run": runId, "rollout.job": jobName, ...ownerLabels(host) };
 }
 
 /** The first line of the journal. */

@@ -6,8 +6,18 @@ import { shownPath } from "../base/shown-path.ts";
 import { AbortReason } from "../engine/abort-reason.ts";
 import { runWindow } from "../engine/window.ts";
 import type { RunListener } from "../store/run.ts";
+import { removeAbandoned } from "./remove-abandoned.ts";
 import { BudgetWatch } from "./budget-watch.ts";
-import { endedLine, environmentLabels, headOf, nextCommands, ownerOf, startedLine, tailOf } from "./describe-run.ts";
+import {
+  endedLine,
+  enterCommand,
+  environmentLabels,
+  headOf,
+  nextCommands,
+  ownerOf,
+  startedLine,
+  tailOf,
+} from "./describe-run.ts";
 import { JobRecorder } from "./output/job-recorder.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
 import { JobTally, type TallyEnd } from "./output/job-tally.ts";
@@ -101,6 +111,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const kept: { readonly id: string; readonly enter: string | null }[] = [];
   const context = trialContext(prepared, options, output, voice, { leftBehind, stopping });
 
+  const reaping = removeAbandoned(prepared.provider, options, voice);
   const skipped = await runWindow<Trial>({
     units: trials,
     limit: job.nConcurrentTrials,
@@ -120,6 +131,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     },
   });
 
+  await reaping;
   const skippedIndexes = skipped.map((trial) => trial.index);
   tally.skip(skippedIndexes);
   endedAt = clock.now();
@@ -163,6 +175,8 @@ function trialContext(
     labels: environmentLabels(options, name),
     signal,
     forceSignal,
+    enterCommandOf: (dir) =>
+      provider.capabilities.stop && provider.capabilities.shell ? enterCommand(dir, options.host.cwd) : null,
     onLeftBehind: (id) => ends.leftBehind.push(id),
     // Trials whose results nobody could read again would only cost time and money.
     onDiskFull: (error) =>

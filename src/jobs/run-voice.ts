@@ -51,6 +51,11 @@ export class RunVoice {
     this.emit({ type: "warning", at: this.#clock.now(), message: this.#redactor.text(message) });
   }
 
+  /** For the log file only. */
+  note(message: string): void {
+    this.#log.write("info", message);
+  }
+
   activity(line: string): void {
     this.emit({ type: "run_activity", at: this.#clock.now(), line: this.#redactor.text(line) });
   }

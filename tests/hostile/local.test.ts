@@ -17,9 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
-import { readHost } from "../../src/base/host.ts";
 import type { CreateEnvironmentRequest, Environment, EnvironmentProvider } from "../../src/environments/environment.ts";
-import { enterLocalEnvironment } from "../../src/environments/local/enter-local-environment.ts";
 import { openLocal } from "../providers/local/open-local.ts";
 import { whyNoLocal } from "../providers/local/why-no-local.ts";
 
@@ -329,11 +327,11 @@ describe("nothing outlives its owner", () => {
     await using next = await openLocal(cacheDir);
     await next.probe(never);
     expect(await next.findEnvironments({ kept: "yes" }, never)).toHaveLength(1);
-    const host = { ...readHost(process), cacheDir };
     for (let round = 0; round < 2; round++) {
-      await using way = await enterLocalEnvironment({ id: environment.id, host, clock: systemClock, signal: never });
+      await using way = await next.enter({ id: environment.id, isTerminal: false, signal: never });
+      const [file = "", ...args] = way.command;
       const input = "cat file /usr/file /tmp/file; pwd\n";
-      const output = execFileSync(way.file, way.args, { env: way.env, input, encoding: "utf8" });
+      const output = execFileSync(file, args, { env: way.env, input, encoding: "utf8" });
       expect(output).toBe("kept\nkept\nkept\n/app\n");
     }
     await environment.destroy(never);

@@ -1,13 +1,11 @@
-import { silentLog } from "../../base/log.ts";
-import { noSecrets } from "../../base/redactor.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import type { Capabilities } from "../../environments/environment.ts";
-import { checkProviderConfig } from "../../environments/provider-config.ts";
-import { knownProviderNames, loadProviderModule } from "../../environments/registry.ts";
+import { knownProviderNames } from "../../environments/registry.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { listenToInterrupts } from "../interrupts.ts";
+import { openProvider } from "../open-provider.ts";
 
 interface Finding {
   readonly type: string;
@@ -31,28 +29,15 @@ export async function doctorCommand(options: { readonly json?: boolean }, contex
   return findings.some(({ works }) => works === true) ? exitCodes.done : exitCodes.usage;
 }
 
-async function examine(type: string, { host, clock }: CliContext, signal: AbortSignal): Promise<Finding> {
+async function examine(type: string, context: CliContext, signal: AbortSignal): Promise<Finding> {
   try {
-    const module = await loadProviderModule(type, host.cwd);
-    const checked = await checkProviderConfig(module, {});
-    if (checked.issues) {
-      const wanted = checked.issues.map(({ path }) => `provider_config.${path.join(".")}`).join(", ");
-      return { type, works: null, words: [`needs ${wanted}; it is for trying things and for tests`] };
-    }
-    const config = checked.value;
-    const shared = {
-      baseDir: host.cwd,
-      timeoutMultiplier: 1,
-      host,
-      clock,
-      redactor: noSecrets,
-      log: silentLog,
-      signal,
-    };
-    await using provider = await module.open({ config, ...shared });
+    await using provider = await openProvider({ type, providerConfig: {}, baseDir: context.host.cwd }, context, signal);
     await provider.probe(signal);
     return { type, works: true, words: describeCapabilities(provider.capabilities) };
   } catch (error) {
+    if (error instanceof RolloutError && error.code === "config_invalid") {
+      return { type, works: null, words: [`${error.message}; it is for trying things and for tests`] };
+    }
     const hint = error instanceof RolloutError && error.hint !== undefined ? [error.hint] : [];
     return { type, works: false, words: [messageOf(error), ...hint] };
   }

@@ -49,7 +49,7 @@ function describeUnfinished({ started, trials, plan }: JobRecord, host: Host): s
   const { pid, hostname, boot_id: bootId } = started;
   if (hostname !== host.hostname)
     return `This job has not ended. It was started by process ${pid} on ${hostname}. ${finished}`;
-  const isAlive = isOwnerAlive({ pid, bootId, hostname }, host, 0);
+  const isAlive = isOwnerAlive({ pid, bootId, hostname, startTicks: null }, host, 0);
   return isAlive
     ? `This job is running: process ${pid}. ${finished}`
     : `This job did not end: its process ${pid} is gone. ${finished}`;

@@ -5,6 +5,7 @@ import type { Environment } from "../environment.ts";
 import type { ConformanceCase } from "./conformance-case.ts";
 import { readBack } from "./read-back.ts";
 import { runCommand, runScript, within } from "./run-command.ts";
+import { runEntrance } from "./run-entrance.ts";
 
 function isLost(error: unknown): boolean {
   return error instanceof RolloutError && error.code === "environment_lost";
@@ -112,9 +113,43 @@ export const lifeCases: readonly ConformanceCase[] = [
       const labels = { "rollout-conformance": "stopped" };
       const environment = await createEnvironment({ labels });
       await environment.stop(signal);
-      assert.equal((await provider.findEnvironments(labels, signal)).length, 1);
+      assert.deepEqual(
+        (await provider.findEnvironments(labels, signal)).map(({ id, isKept }) => ({ id, isKept })),
+        [{ id: environment.id, isKept: true }],
+      );
       await environment.destroy(signal);
       assert.equal((await provider.findEnvironments(labels, signal)).length, 0);
+    },
+  },
+  {
+    title: "a running environment is found and is not one that was kept",
+    needs: [],
+    async run({ provider, createEnvironment, signal }) {
+      const labels = { "rollout-conformance": "running" };
+      const environment = await createEnvironment({ labels });
+      const found = await provider.findEnvironments(labels, signal);
+      assert.deepEqual(
+        found.map(({ id, isKept }) => ({ id, isKept })),
+        [{ id: environment.id, isKept: false }],
+      );
+    },
+  },
+  {
+    title: "a stopped environment can be entered, again and again, with the files it had",
+    needs: ["stop", "shell"],
+    async run(subject) {
+      const { provider, scratch, signal } = subject;
+      const place = [{ kind: "file", content: "old\n", target: `${scratch}/old`, mode: 0o644 }] as const;
+      const environment = await subject.createEnvironment({ place });
+      await environment.stop(signal);
+      const script = `cat ${scratch}/*; pwd; echo new > ${scratch}/zz; exit 7\n`;
+      const first = await runEntrance(subject, environment.id, script);
+      assert.deepEqual(first, { exitCode: 7, stdout: `old\n${environment.workdir}\n` });
+      const second = await runEntrance(subject, environment.id, script);
+      assert.deepEqual(second, { exitCode: 7, stdout: `old\nnew\n${environment.workdir}\n` });
+      await environment.destroy(signal);
+      const isNotFound = (error: unknown): boolean => error instanceof RolloutError && error.code === "not_found";
+      await assert.rejects(provider.enter({ id: environment.id, isTerminal: false, signal }), isNotFound);
     },
   },
   {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Host } from "../../base/host.ts";
+import { readStartTicks } from "../../base/process-start.ts";
 import { systemCodeOf } from "../../base/rollout-error.ts";
 
 const processSchema = z.object({ pid: z.number().int().positive(), startTicks: z.number(), bootId: z.string() });
@@ -72,15 +73,4 @@ export function markProcess(pid: number, host: Pick<Host, "bootId">): ProcessMar
 /** Whether that very process still lives. */
 export function isAlive(mark: ProcessMark, host: Pick<Host, "bootId">): boolean {
   return mark.bootId === host.bootId && readStartTicks(mark.pid) === mark.startTicks;
-}
-
-function readStartTicks(pid: number): number | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of a process may hold blanks and brackets; what follows the last one is regular.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" || fields[0] === "X" ? null : Number(fields[19]);
-  } catch {
-    return null;
-  }
 }

@@ -26,6 +26,7 @@ export async function removeLeftover(ground: LocalGround, id: string): Promise<v
   if (name === undefined) return;
   const directory = join(ground.layout.environments, name);
   await remove(ground, directory, readRecord(directory));
+  ground.trash.sweep();
 }
 
 async function remove(ground: LocalGround, directory: string, record: EnvironmentRecord | null): Promise<void> {

@@ -213,7 +213,7 @@ export class LocalEnvironment implements Environment {
   }
 
   enterCommand(): string | null {
-    return this.#options.ground.capabilities.stop ? `rollout enter ${this.id}` : null;
+    return null;
   }
 
   #end(): Promise<void> {

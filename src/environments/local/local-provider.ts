@@ -5,6 +5,8 @@ import type {
   BuildImageRequest,
   Capabilities,
   CreateEnvironmentRequest,
+  EnterRequest,
+  Entrance,
   EnvironmentProvider,
   FoundEnvironment,
   OpenProviderOptions,
@@ -16,6 +18,7 @@ import { findGroupPlaces } from "./control-groups.ts";
 import { buildLocalImage } from "./dockerfile/build-image.ts";
 import { planLocalImage } from "./dockerfile/plan-image.ts";
 import { createLocalEnvironment } from "./create-local-environment.ts";
+import { enterLocalEnvironment } from "./enter-local-environment.ts";
 import { listEnvironments, readRecord } from "./environment-records.ts";
 import { openHostBase } from "./host-base.ts";
 import { findTool, toolPath } from "./host-tools.ts";
@@ -136,7 +139,7 @@ class LocalProvider implements EnvironmentProvider {
     return listEnvironments(environments)
       .flatMap((name) => readRecord(join(environments, name)) ?? [])
       .filter((record) => wanted.every(([key, value]) => record.labels[key] === value))
-      .map((record) => ({ id: record.id, labels: record.labels }));
+      .map(({ id, labels: worn, state }) => ({ id, labels: worn, isKept: state === "kept" }));
   }
 
   async removeEnvironment(id: string, signal: AbortSignal): Promise<void> {
@@ -144,6 +147,10 @@ class LocalProvider implements EnvironmentProvider {
     const own = [...this.#living].find((environment) => environment.id === id);
     if (own) await own.destroy(signal);
     else await removeLeftover(this.#ground, id);
+  }
+
+  enter(request: EnterRequest): Promise<Entrance> {
+    return enterLocalEnvironment(this.#ground, request);
   }
 
   removeCommand(id: string): string | null {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { finished } from "node:stream/promises";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { setOwner } from "./copy-owned.ts";
 import { findTool } from "./host-tools.ts";
@@ -111,6 +112,8 @@ async function tryOut(
       signal,
     });
     channel.on("data", (chunk: Buffer) => (said += chunk.toString("utf8")));
+    // Its exit is told before its last words have arrived.
+    await finished(channel, { writable: false }).catch(() => {});
     await waitForExit(child);
     const step = said.trim().split("\n").at(-1) ?? "";
     return step === "done" ? null : { step, complaint: complaint().trim() || "it is not permitted" };

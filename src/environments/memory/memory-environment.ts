@@ -138,6 +138,10 @@ export class MemoryEnvironment implements Environment {
     this.#network = policy;
   }
 
+  get isKept(): boolean {
+    return this.#state === "stopped";
+  }
+
   async stop(signal: AbortSignal): Promise<void> {
     await this.#begin("stop", signal);
     this.#assertCan("stop", this.#options.capabilities.stop);

@@ -5,6 +5,7 @@ import type {
   BuildImageRequest,
   Capabilities,
   CreateEnvironmentRequest,
+  Entrance,
   EnvironmentProvider,
   FoundEnvironment,
   OutputSink,
@@ -135,12 +136,16 @@ class MemoryProvider implements EnvironmentProvider {
     const wanted = Object.entries(labels);
     return [...this.#environments.values()]
       .filter((environment) => wanted.every(([key, value]) => environment.labels[key] === value))
-      .map((environment) => ({ id: environment.id, labels: environment.labels }));
+      .map(({ id, labels: worn, isKept }) => ({ id, labels: worn, isKept }));
   }
 
   async removeEnvironment(id: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await this.#environments.get(id)?.destroy(signal);
+  }
+
+  async enter(): Promise<Entrance> {
+    throw new RolloutError("not_found", "environments in memory end with the process that made them");
   }
 
   removeCommand(): string | null {

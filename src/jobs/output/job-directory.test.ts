@@ -122,6 +122,7 @@ describe("the tree of a job", () => {
       "rollout.owner-pid": String(process.pid),
       "rollout.owner-boot": expect.any(String),
       "rollout.owner-host": expect.any(String),
+      ...(process.platform === "linux" ? { "rollout.owner-start": expect.stringMatching(/^\d+$/) } : {}),
       "rollout.trial": job.trial("a/set/one__1").trial_id,
       "rollout.trial-key": "a/set/one__1",
     });

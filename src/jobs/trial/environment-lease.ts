@@ -20,14 +20,17 @@ export interface TeardownReport {
 /** Owns every environment of one try and gives each back exactly once, whatever happened in between. */
 export class EnvironmentLease implements AsyncDisposable {
   readonly #context: TrialContext;
+  readonly #ownEnterCommand: string | null;
   readonly #held: Environment[] = [];
   readonly #late: { readonly name: string; readonly gone: Promise<void> }[] = [];
   readonly #kept: KeptEnvironment[] = [];
   readonly #problems: string[] = [];
   #isKept = false;
 
-  constructor(context: TrialContext) {
+  /** `ownEnterCommand` is what a person types where the engine has no command of its own. */
+  constructor(context: TrialContext, ownEnterCommand: string | null) {
     this.#context = context;
+    this.#ownEnterCommand = ownEnterCommand;
   }
 
   /** Creates an environment and holds it; one that starts after the signal is aborted is destroyed when it arrives. */
@@ -78,7 +81,7 @@ export class EnvironmentLease implements AsyncDisposable {
       ? await this.#bounded("stop", environment, (signal) => environment.stop(signal))
       : null;
     if (problem !== null) this.#problems.push(problem);
-    this.#kept.push({ id: environment.id, enter: environment.enterCommand() });
+    this.#kept.push({ id: environment.id, enter: environment.enterCommand() ?? this.#ownEnterCommand });
   }
 
   async #destroy(environment: Environment): Promise<void> {

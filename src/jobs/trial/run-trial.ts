@@ -129,7 +129,7 @@ type TryEnd =
 
 async function endTry(state: TryState, ledger: TrialLedger, budget: RetryBudget, onResult: OnResult): Promise<TryEnd> {
   const { context, paths } = state;
-  const lease = new EnvironmentLease(context);
+  const lease = new EnvironmentLease(context, context.enterCommandOf(paths.dir));
   let end: TryEnd;
   {
     await using _lease = lease;

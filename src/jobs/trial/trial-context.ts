@@ -22,6 +22,8 @@ export interface TrialContext {
   readonly signal: AbortSignal;
   /** Ends even the waiting for teardown. */
   readonly forceSignal: AbortSignal;
+  /** The command of ours that enters what a trial kept; null when the provider has no way in. */
+  enterCommandOf(trialDir: string): string | null;
   /** Told of every environment that could not be removed, with the way to do it by hand. */
   onLeftBehind(environmentId: string): void;
   /** Told when the disk takes nothing more, so that no further trial is started for nothing. */

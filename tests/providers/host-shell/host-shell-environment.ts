@@ -125,6 +125,10 @@ export class HostShellEnvironment implements Environment {
     await signalMarked(`${this.id}/`, "SIGKILL", () => true);
   }
 
+  get isKept(): boolean {
+    return this.#state === "stopped";
+  }
+
   get isDestroyed(): boolean {
     return this.#state === "destroyed";
   }

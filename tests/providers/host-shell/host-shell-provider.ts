@@ -64,6 +64,12 @@ export async function openHostShellProvider(
       const wanted = broken.has("ignores labels") ? [] : Object.entries(labels);
       return living().filter((environment) => wanted.every(([key, value]) => environment.labels[key] === value));
     },
+    async enter({ id }) {
+      const environment = living().find((entry) => entry.id === id);
+      if (environment === undefined) throw new RolloutError("not_found", `there is no ${id}`);
+      const command = ["bash", "-c", `cd ${environment.workdir}; exec bash`];
+      return { command, env: { PATH: process.env["PATH"] ?? "" }, [Symbol.asyncDispose]: async () => {} };
+    },
     removeCommand: () => null,
     async removeEnvironment(id) {
       await living()

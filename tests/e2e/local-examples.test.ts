@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
-import { makeRoom } from "../e2e/rollout-cli.ts";
+import { makeRoom } from "./rollout-cli.ts";
 
 const examples = join(import.meta.dirname, "../../examples");
 

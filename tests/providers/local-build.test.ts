@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Environment, EnvironmentProvider, TaskEnvironment } from "../../src/environments/environment.ts";
-import { openLocal } from "../providers/local/open-local.ts";
-import { whyNoLocal } from "../providers/local/why-no-local.ts";
+import { openLocal } from "./local/open-local.ts";
+import { whyNoLocal } from "./local/why-no-local.ts";
 
 const cacheDir = mkdtempSync(join(tmpdir(), "rollout-local-build-"));
 const never = new AbortController().signal;
@@ -56,6 +56,17 @@ async function run(environment: Environment, script: string): Promise<string> {
   await environment.exec({ command: ["bash", "-c", script], env: {}, stdout: sink, stderr: sink, signal: never });
   return output;
 }
+
+test("many may ask at once whether this machine can do it, and none is told otherwise", async () => {
+  const ask = async (): Promise<void> => {
+    await using other = await openLocal(cacheDir);
+    await other.probe(never);
+  };
+  await provider.probe(never);
+  expect(await Promise.allSettled(Array.from({ length: 24 }, ask))).toEqual(
+    Array.from({ length: 24 }, () => ({ status: "fulfilled", value: undefined })),
+  );
+});
 
 describe("a Dockerfile on the host as its base", () => {
   test("is replayed: files, variables, directory, user, what is removed and what is left out", async () => {
