@@ -152,6 +152,30 @@ describe("the first signal", () => {
     expect(finished.run.leftBehind).toEqual([]);
   });
 
+  test("R31: a build that takes a while to stop has stopped before the job ends", async () => {
+    const gate = makeGate();
+    let isReached = false;
+    let hasStopped = false;
+    const job = await startAndReach(
+      {
+        tasks: { one: { files: { "environment/Dockerfile": "FROM x\n" } } },
+        faults: async ({ operation }) => {
+          if (operation !== "build") return;
+          isReached = true;
+          await gate.passed;
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          hasStopped = true;
+        },
+      },
+      () => isReached,
+    );
+    job.cancel();
+    await until(() => job.events.some((event) => event.type === "unit_finished"));
+    gate.open();
+    expect((await job.finished).trial(onlyTrial).error?.type).toBe("trial_cancelled");
+    expect(hasStopped).toBe(true);
+  });
+
   test("R31: teardown goes on under its own limit although the job was cancelled", async () => {
     let wasAborted: boolean | undefined;
     let isRunning = false;
@@ -195,6 +219,16 @@ describe("the second signal", () => {
     job.cancel();
     job.force();
     await clock.advance(1000);
+    expect((await job.finished).trial(onlyTrial).error?.type).toBe("trial_cancelled");
+  });
+
+  test("R31: it does not wait for a build that does not stop", async () => {
+    const { faults, isReached } = holdAt("build", true);
+    const tasks = { one: { files: { "environment/Dockerfile": "FROM x\n" } } };
+    const job = await startAndReach({ clock: new FakeClock(), tasks, faults }, isReached);
+    job.cancel();
+    await until(() => job.events.some((event) => event.type === "unit_finished"));
+    job.force();
     expect((await job.finished).trial(onlyTrial).error?.type).toBe("trial_cancelled");
   });
 

@@ -132,6 +132,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   });
 
   await reaping;
+  await context.images.settle(options.forceSignal);
   const skippedIndexes = skipped.map((trial) => trial.index);
   tally.skip(skippedIndexes);
   endedAt = clock.now();

@@ -47,6 +47,7 @@ interface ShelvedImage {
 export class ImageShelf {
   readonly #options: ImageShelfOptions;
   readonly #images = new Map<string, ShelvedImage>();
+  readonly #making = new Set<Promise<unknown>>();
   readonly #waiting: (() => void)[] = [];
   #working = 0;
 
@@ -73,6 +74,11 @@ export class ImageShelf {
     }
   }
 
+  /** Resolves when nothing is being made any more; what was told to stop may still have something to clear away. */
+  async settle(forceSignal: AbortSignal): Promise<void> {
+    await raceWithSignal(Promise.allSettled(this.#making), forceSignal, () => {}).catch(() => {});
+  }
+
   #shelve(plan: MadePlan, limitMs: number): ShelvedImage {
     const image: ShelvedImage = { retries: [], step: Promise.resolve(null) };
     let next = Promise.withResolvers<string | null>();
@@ -90,10 +96,12 @@ export class ImageShelf {
       begin();
       resolve(null);
     };
-    this.#make(plan, limitMs, onRetry).then(
+    const making = this.#make(plan, limitMs, onRetry).then(
       (ref) => next.resolve(ref),
       (error: unknown) => next.reject(error),
     );
+    this.#making.add(making);
+    void making.finally(() => this.#making.delete(making));
     return image;
   }
 
