@@ -107,10 +107,15 @@ export function planGroupSettings(places: GroupPlaces, name: string, limits: Res
   ];
 }
 
+/** The directories that the groups of an environment will have. */
+export function planGroupDirectories(places: GroupPlaces, name: string): string[] {
+  const parents = places.version === 1 ? [places.memory, places.cpu, places.pids] : places.parents.slice(0, 1);
+  return [...new Set(parents)].map((parent) => join(parent, name));
+}
+
 /** Makes the groups of an environment; rejects with `resource_allocation_failed`. */
 export function openControlGroups(places: GroupPlaces, name: string, limits: ResourceLimits): ControlGroups {
-  const parents = places.version === 1 ? [places.memory, places.cpu, places.pids] : places.parents.slice(0, 1);
-  const directories = [...new Set(parents)].map((parent) => join(parent, name));
+  const directories = planGroupDirectories(places, name);
   try {
     for (const directory of directories) mkdirSync(directory, { recursive: true });
     // Kernels without swap accounting lack the files that bound swap.

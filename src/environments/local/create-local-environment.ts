@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
 import { setOwner } from "./copy-owned.ts";
-import { openControlGroups, removeControlGroups, type ControlGroups } from "./control-groups.ts";
+import { openControlGroups, planGroupDirectories, removeControlGroups, type ControlGroups } from "./control-groups.ts";
 import { markProcess, writeRecord, type EnvironmentRecord } from "./environment-records.ts";
 import { planProcessLimits } from "./limits.ts";
 import { LocalEnvironment } from "./local-environment.ts";
@@ -36,10 +36,14 @@ export async function createLocalEnvironment(
   let groups: ControlGroups | null = null;
   let sandbox: Sandbox | null = null;
   try {
-    makeDisk(disk);
-    groups = ground.groupPlaces && openControlGroups(ground.groupPlaces, `rollout-${id}`, limits);
-    const record = planRecord(ground, request, id, groups);
+    const groupName = `rollout-${id}`;
+    const groupDirectories = ground.groupPlaces ? planGroupDirectories(ground.groupPlaces, groupName) : [];
+    const record = planRecord(ground, request, id, groupDirectories);
+    // Before all else: whoever comes after a sudden end finds what there is to remove by its record.
+    mkdirSync(directory, { mode: 0o700 });
     writeRecord(directory, record);
+    makeDisk(disk);
+    groups = ground.groupPlaces && openControlGroups(ground.groupPlaces, groupName, limits);
     writeNameServers(ground, join(directory, memoryDiskBytes === null ? "disk" : "stage"));
     const pipes = new PipeStock(join(directory, "pipes"), path);
     const [started] = await Promise.all([
@@ -77,7 +81,7 @@ function planRecord(
   ground: PreparedGround,
   { image, labels }: LocalCreation,
   id: string,
-  groups: ControlGroups | null,
+  groups: readonly string[],
 ): EnvironmentRecord {
   const owner = markProcess(ground.host.pid, ground.host);
   if (owner === null) throw new RolloutError("environment_start_failed", "this process cannot be found in /proc");
@@ -89,7 +93,7 @@ function planRecord(
     owner,
     first: null,
     state: "running",
-    groups: [...(groups?.directories ?? [])],
+    groups: [...groups],
     image: image.name,
     base: { ...base, overlays: [...base.overlays] },
     layers: image.layers.map(({ key, parts }) => ({ key, parts: [...parts] })),

@@ -113,6 +113,7 @@ export class LocalEnvironment implements Environment {
     const env = { HOME: home, ...this.#options.env, ...request.env };
     try {
       const result = await this.#runner.run({ ...request, env, cwd: request.cwd ?? this.workdir, user });
+      if (result.exitCode !== 0 && this.#options.sandbox.isEnding()) await this.#options.sandbox.gone;
       this.#assertRunning();
       return result;
     } catch (error) {

@@ -158,6 +158,10 @@ class LocalProvider implements EnvironmentProvider {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // What is held in memory ends with this process, whoever wanted to keep it.
+    const never = new AbortController().signal;
+    const lost = this.capabilities.stop ? [] : [...this.#living];
+    await Promise.allSettled(lost.map((environment) => environment.destroy(never)));
     await this.#ground.trash.empty();
   }
 

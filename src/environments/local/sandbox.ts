@@ -44,6 +44,8 @@ export interface Sandbox {
   readonly pid: number;
   /** Resolves when it is gone, whoever ended it. */
   readonly gone: Promise<void>;
+  /** Whether its end has begun: its other processes are killed first, so that a command of it may be seen to end before. */
+  isEnding(): boolean;
   /** Ends it and everything in it. */
   kill(): Promise<void>;
 }
@@ -113,6 +115,7 @@ function holdSandbox(child: ChildProcess, channel: Duplex, pid: number): Sandbox
   return {
     pid,
     gone,
+    isEnding: () => child.exitCode !== null || child.signalCode !== null || isExiting(pid),
     async kill() {
       // The end of the lifeline would do, but only when the process gets to run; this one always works.
       if (child.exitCode === null && child.signalCode === null && isChildOf(pid, child.pid ?? 0)) sendKill(pid);
@@ -127,6 +130,19 @@ function isChildOf(pid: number, parent: number): boolean {
     return new RegExp(`^PPid:\\s+${parent}$`, "m").test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
     return false;
+  }
+}
+
+// The kernel's mark on a process that is being taken apart, whatever it waits for meanwhile.
+const exitingFlag = 4;
+
+function isExiting(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[6]) & exitingFlag) !== 0;
+  } catch {
+    return true;
   }
 }
 
