@@ -9,11 +9,20 @@ export default defineConfig({
           name: "house",
           include: ["tests/**/*.test.ts"],
           exclude: ["tests/long/**"],
+          globalSetup: ["tests/e2e/shared-base.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
-      { test: { name: "long", include: ["tests/long/**/*.test.ts"], testTimeout: 3_600_000 } },
+      {
+        test: {
+          name: "long",
+          include: ["tests/long/**/*.test.ts"],
+          globalSetup: ["tests/e2e/shared-base.ts"],
+          testTimeout: 3_600_000,
+          hookTimeout: 600_000,
+        },
+      },
     ],
   },
 });

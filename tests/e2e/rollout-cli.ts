@@ -29,6 +29,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** What is started instead of the built command; the arguments follow it. */
   readonly command?: readonly string[] | undefined;
+  /** How long it may take before it is taken for a hang. */
+  readonly patienceMs?: number | undefined;
 }
 
 /** A command that was started and may still run. */
@@ -46,7 +48,8 @@ export interface Running {
 
 export interface TaskOptions {
   readonly toml?: string | undefined;
-  /** Lines of the scripted shell. */
+  readonly instruction?: string | undefined;
+  /** Lines of the scripted shell, or of bash where one runs. */
   readonly test?: string | undefined;
   readonly solution?: string | null | undefined;
   readonly dockerfile?: string | null | undefined;
@@ -79,7 +82,12 @@ export async function makeRoom(): Promise<Room> {
     await writeFile(path(name), content);
   };
   const start = (args: readonly string[], options: StartOptions = {}): Running =>
-    startCommand([...(options.command ?? command), ...args], dir, cleanEnv(dir, options.env));
+    startCommand(
+      [...(options.command ?? command), ...args],
+      dir,
+      cleanEnv(dir, options.env),
+      options.patienceMs ?? patienceMs,
+    );
   return {
     dir,
     path,
@@ -149,10 +157,10 @@ function plainJob(): Record<string, unknown> {
   };
 }
 
-function taskFiles({ toml, test, solution, dockerfile }: TaskOptions): Record<string, string> {
+function taskFiles({ toml, instruction, test, solution, dockerfile }: TaskOptions): Record<string, string> {
   return {
     "task.toml": toml ?? 'version = "1.0"\n',
-    "instruction.md": "Say hello.\n",
+    "instruction.md": `${instruction ?? "Say hello."}\n`,
     "tests/test.sh": `${test ?? "reward 1"}\n`,
     ...(solution === null ? {} : { "solution/solve.sh": `${solution ?? "echo solved"}\n` }),
     ...(dockerfile === null ? {} : { "environment/Dockerfile": dockerfile ?? "FROM scratch\nWORKDIR /app\n" }),
@@ -170,7 +178,7 @@ function cleanEnv(dir: string, more: Readonly<Record<string, string>> = {}): Rec
   };
 }
 
-function startCommand(words: readonly string[], cwd: string, env: Record<string, string>): Running {
+function startCommand(words: readonly string[], cwd: string, env: Record<string, string>, limitMs: number): Running {
   const [program = "", ...args] = words;
   const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   const { pid } = child;
@@ -180,7 +188,7 @@ function startCommand(words: readonly string[], cwd: string, env: Record<string,
     child[name].setEncoding("utf8").on("data", (text: string) => (texts[name] += text));
   }
   let end: Ended | undefined;
-  const giveUp = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+  const giveUp = setTimeout(() => child.kill("SIGKILL"), limitMs);
   const ended = new Promise<Ended>((resolve) => {
     child.on("close", (code, signal) => {
       clearTimeout(giveUp);
