@@ -23,7 +23,7 @@ async function runKeeping(preserve: string): Promise<{ room: LocalRoom; stderr: 
     const { teardown } = await room.trial(`agent/tasks/${name}__1`);
     for (const { id, enter } of teardown?.kept ?? []) {
       kept.push(name);
-      expect(enter).toBe(`rollout enter ${id}`);
+      expect(enter).toBe(`rollout enter jobs/job/agent/tasks/${name}__1`);
       expect(stderr).toContain(`kept environment ${id}; enter it with: ${enter}`);
       expect(rig.environments()).toContain(id);
       expect(readFileSync(join(rig.environmentDir(id), "disk/upper/_/app/mine"), "utf8")).toBe("mine\n");
