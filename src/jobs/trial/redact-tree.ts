@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { chmod, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,8 +10,16 @@ export async function redactTree(directory: string, redactor: Redactor, exempt: 
   if (redactor === noSecrets) return;
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    if (entry.isFile() && !exempt.has(path) && (await holdsSecret(path, redactor))) await rewrite(path, redactor);
+    if (!entry.isFile() || exempt.has(path)) continue;
+    await makeReadable(path);
+    if (await holdsSecret(path, redactor)) await rewrite(path, directory, redactor);
   }
+}
+
+// Its owner inside may have closed it to everybody, and only root reads on.
+async function makeReadable(path: string): Promise<void> {
+  const { mode } = await stat(path);
+  if ((mode & 0o400) === 0) await chmod(path, mode | 0o400);
 }
 
 async function holdsSecret(path: string, redactor: Redactor): Promise<boolean> {
@@ -26,9 +34,10 @@ async function holdsSecret(path: string, redactor: Redactor): Promise<boolean> {
   return before.digest("hex") !== after.digest("hex");
 }
 
-async function rewrite(path: string, redactor: Redactor): Promise<void> {
+async function rewrite(path: string, directory: string, redactor: Redactor): Promise<void> {
   const { mode } = await stat(path);
-  const staging = `${path}.redacted`;
+  // A name that is short enough on every path, and that nobody can have taken with a file or a link of theirs.
+  const staging = join(directory, `.redacting-${randomUUID()}`);
   const file = await openCappedStream(staging, Number.MAX_SAFE_INTEGER, redactor);
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) await file.write(chunk);
   await file.close();

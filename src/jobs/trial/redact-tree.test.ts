@@ -1,0 +1,30 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createRedactor } from "../../base/redactor.ts";
+import { makeRoot } from "../testing/temp-files.ts";
+import { redactTree } from "./redact-tree.ts";
+
+const redactor = createRedactor([{ name: "TOKEN", value: "tell-nobody" }]);
+
+test("a secret is taken out of files with the longest names and of closed ones", async () => {
+  const root = makeRoot();
+  const names = ["n".repeat(255), "closed"];
+  for (const name of names) writeFileSync(join(root, name), "a tell-nobody b\n");
+  chmodSync(join(root, "closed"), 0o000);
+  await redactTree(root, redactor, new Set());
+  for (const name of names) expect(readFileSync(join(root, name), "utf8")).toBe("a [redacted:TOKEN] b\n");
+  expect(readdirSync(root).sort()).toEqual(names.sort());
+});
+
+test("files and links that are named like one of ours stay as they are", async () => {
+  const root = makeRoot();
+  mkdirSync(join(root, "verifier"));
+  writeFileSync(join(root, "verifier", "reward.txt"), "0\n");
+  writeFileSync(join(root, "log"), "tell-nobody\n");
+  symlinkSync("verifier/reward.txt", join(root, "log.redacted"));
+  await redactTree(root, redactor, new Set());
+  expect(readFileSync(join(root, "log"), "utf8")).toBe("[redacted:TOKEN]\n");
+  expect(readlinkSync(join(root, "log.redacted"))).toBe("verifier/reward.txt");
+  expect(readFileSync(join(root, "verifier", "reward.txt"), "utf8")).toBe("0\n");
+});
