@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Host } from "../../base/host.ts";
@@ -52,6 +52,11 @@ export function readRecord(directory: string): EnvironmentRecord | null {
   } catch {
     return null;
   }
+}
+
+/** Whether a folder has a record, readable or not. */
+export function hasRecord(directory: string): boolean {
+  return existsSync(join(directory, fileName));
 }
 
 /** The names of all folders of environments. */

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { removeControlGroups, unthrottle } from "./control-groups.ts";
-import { isAlive, listEnvironments, readRecord, type EnvironmentRecord } from "./environment-records.ts";
+import { hasRecord, isAlive, listEnvironments, readRecord, type EnvironmentRecord } from "./environment-records.ts";
 import type { LocalGround } from "./local-ground.ts";
 
 // A folder without a record is one whose process was killed while it made it, or is making it now.
@@ -14,8 +14,11 @@ export async function reapLeftovers(ground: LocalGround): Promise<void> {
   for (const name of listEnvironments(layout.environments)) {
     const directory = join(layout.environments, name);
     const record = readRecord(directory);
-    if (record === null ? isOld(directory, ground) : record.state === "running" && !isAlive(record.owner, host)) {
-      await remove(ground, directory, record);
+    if (
+      record === null ? isUnfinished(directory, ground) : record.state === "running" && !isAlive(record.owner, host)
+    ) {
+      // What cannot be removed, another user's for one, is no reason not to begin.
+      await remove(ground, directory, record).catch(() => {});
     }
   }
 }
@@ -41,7 +44,9 @@ async function remove(ground: LocalGround, directory: string, record: Environmen
   ground.trash.throwAway(directory);
 }
 
-function isOld(directory: string, { clock }: LocalGround): boolean {
+// A record that cannot be read is somebody's all the same.
+function isUnfinished(directory: string, { clock }: LocalGround): boolean {
+  if (hasRecord(directory)) return false;
   const stats = statSync(directory, { throwIfNoEntry: false });
   return stats !== undefined && clock.now() - stats.mtimeMs > oldestUnrecordedMs;
 }
