@@ -21,6 +21,8 @@ export interface IdMapFacts {
   readonly uid: number;
   readonly gid: number;
   readonly hasHelpers: boolean;
+  /** The ids that this process itself has, as the kernel tells them. */
+  readonly ownUids: string;
   readonly passwd: string;
   readonly subuid: string;
   readonly subgid: string;
@@ -29,13 +31,17 @@ export interface IdMapFacts {
 // Above every range that distributions, systemd and container engines hand out, and below 2^31.
 const privateBase = 0x70000000;
 const privateCount = 65_536;
+const leastCount = 1000;
 
 /** Chooses the ids for a caller. Root of an environment is never root outside. */
 export function planIdMap(facts: IdMapFacts): IdMap {
   const { uid, gid } = facts;
+  const self = (id: number): IdRange => ({ inside: 0, outside: id, count: 1 });
   if (uid === 0) {
-    const range = [{ inside: 0, outside: privateBase, count: privateCount }];
-    return { kind: "private", uids: range, gids: range };
+    const range = findPrivateRange(facts.ownUids);
+    // Root of a namespace with one id is an ordinary user outside.
+    if (range === null) return { kind: "single", uids: [self(uid)], gids: [self(gid)] };
+    return { kind: "private", uids: [range], gids: [range] };
   }
   const name = facts.passwd
     .split("\n")
@@ -44,15 +50,29 @@ export function planIdMap(facts: IdMapFacts): IdMap {
   const owners = [String(uid), ...(name === undefined ? [] : [name])];
   const subuids = facts.hasHelpers ? findRange(facts.subuid, owners) : null;
   const subgids = facts.hasHelpers ? findRange(facts.subgid, owners) : null;
-  const self = (id: number): IdRange => ({ inside: 0, outside: id, count: 1 });
   if (subuids === null || subgids === null) return { kind: "single", uids: [self(uid)], gids: [self(gid)] };
   return { kind: "subordinate", uids: [self(uid), subuids], gids: [self(gid), subgids] };
+}
+
+// Root of a container has only the ids that the container was given.
+function findPrivateRange(ownUids: string): IdRange | null {
+  const owned = ownUids
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .map(([start = 0, , count = 0]) => ({ start: Math.max(1, start), end: start + count }));
+  if (owned.some(({ start, end }) => start <= privateBase && end >= privateBase + privateCount)) {
+    return { inside: 0, outside: privateBase, count: privateCount };
+  }
+  const [widest] = owned.sort((a, b) => b.end - b.start - (a.end - a.start));
+  if (widest === undefined || widest.end - widest.start < leastCount) return null;
+  return { inside: 0, outside: widest.start, count: Math.min(privateCount, widest.end - widest.start) };
 }
 
 function findRange(text: string, owners: readonly string[]): IdRange | null {
   for (const line of text.split("\n")) {
     const [owner = "", start, count] = line.trim().split(":");
-    if (owners.includes(owner) && Number(start) > 0 && Number(count) >= 1000) {
+    if (owners.includes(owner) && Number(start) > 0 && Number(count) >= leastCount) {
       return { inside: 1, outside: Number(start), count: Math.min(Number(count), privateCount - 1) };
     }
   }
@@ -74,6 +94,7 @@ export function readIdMapFacts(uid: number, hasHelpers: boolean): IdMapFacts {
     uid,
     gid,
     hasHelpers,
+    ownUids: readText("/proc/self/uid_map"),
     passwd: readText("/etc/passwd"),
     subuid: readText("/etc/subuid"),
     subgid: readText("/etc/subgid"),
