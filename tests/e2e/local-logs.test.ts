@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ const makeHostile = String.raw`
 ln -s /etc/passwd absolute; ln -s ../../../../../../../../etc/passwd climbing; ln -s / root; ln -s /logs/agent/plain by-inner-path
 ln -s loop-b loop-a; ln -s loop-a loop-b; ln -s . here; ln -s nowhere dangling; echo plain > plain; ln -s plain inside; ln plain hard
 mkfifo pipe; mknod device c 0 0; mknod null c 1 3 2>/dev/null
-perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => "socket", Listen => 1) or die'
+perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => "socket", Listen => 1) or die' && touch has-socket
 cp /bin/true suid; chmod 6755 suid; echo closed > closed; chmod 000 closed; mkdir locked; echo x > locked/x; chmod 000 locked
 echo x > $'new\nline'; echo x > $'\e[31mred\e[0m\a'; echo x > $'not-\xff-text'; echo x > -rf; echo x > ' '; echo x > '$(touch owned)'
 long=$(printf 'n%.0s' {1..250}); echo "a $TOKEN" > $long; echo "b $TOKEN" > secret; chmod 000 secret
@@ -69,8 +69,10 @@ describe("logs full of links, devices, pipes, sockets and strange names", () => 
         ["root", /link/],
         ["pipe", /pipe/],
         ["device", /device/],
-        // An archive has no way to say that there was one.
-        ...(storage === "disk" ? ([["socket", /socket/]] as const) : []),
+        // An archive has no way to say that there was one, and not every machine has a tool that makes one.
+        ...(storage === "disk" && existsSync(room.path(trialDir, "logs", part, "has-socket"))
+          ? ([["socket", /socket/]] as const)
+          : []),
       ] as const) {
         const found = said.filter((warning) => warning.startsWith(`${name} was not copied: `));
         expect(found, `${part}/${name}`).toEqual([expect.stringMatching(reason)]);
@@ -90,33 +92,33 @@ describe("logs full of links, devices, pipes, sockets and strange names", () => 
 
   test("thousands of things that are refused do not fill the result", async () => {
     const room = await rig.makeRoom({
-      one: { instruction: '[ $1 = install ] || perl -e \'symlink "/etc/passwd", "/logs/agent/link-$_" for 1..3000\'' },
+      one: { instruction: "[ $1 = install ] || ln -s -t /logs/agent $(seq -f /etc/passwd-%g 3000)" },
     });
     expect(await room.run(["job.yaml"])).toMatchObject({ code: 0 });
     const { warnings, reward } = await room.trial("agent/tasks/one__1");
     expect(reward).toBe(1);
-    expect(warnings.length).toBeLessThanOrEqual(51);
+    expect(warnings.length).toBe(51);
+    expect(warnings.at(-1)).toMatch(/\d+ more/);
     expect(await room.files(`${trialDir}/logs/agent`)).toEqual([]);
   });
 });
 
-test("a task with 5,000 files: all reach the image, the solution, the tests and the logs", async () => {
-  const room = await rig.makeRoom({});
-  await room.writeTask("tasks/one", {
-    dockerfile: "FROM debian\nCOPY files /app/files\nRUN ls /app/files | wc -l > /app/count\n",
-    solution: "cp -r /oracle/files /app/solved; cp -r /app/files /logs/agent/files",
-    test: "[ $(cat /app/count) = 5000 ] && diff -rq /tests/files /app/solved && diff -rq /app/files /app/solved && echo 1 > /logs/verifier/reward.txt",
+test("a task with 5,000 files: all reach the image, the tests and the logs", async () => {
+  const room = await rig.makeRoom({
+    one: {
+      dockerfile: "FROM debian\nCOPY files /app/files\nRUN ls /app/files | wc -l > /app/count\n",
+      instruction: "[ $1 = install ] || cp -r /app/files /logs/agent/files",
+      test: `[ $(cat /app/count) = 5000 ] && diff -rq /tests/files /app/files && ${rewarding(1)}`,
+    },
   });
-  for (const folder of ["environment/files", "solution/files", "tests/files"]) {
+  for (const folder of ["environment/files", "tests/files"]) {
     await mkdir(room.path("tasks/one", folder), { recursive: true });
-    for (let i = 0; i < 5000; i++) await writeFile(room.path("tasks/one", folder, `file-${i}.txt`), `content ${i}\n`);
+    for (let i = 0; i < 5000; i++) writeFileSync(room.path("tasks/one", folder, `file-${i}.txt`), `content ${i}\n`);
   }
-  await room.writeJob({ environment: { type: "local" }, agents: [{ name: "oracle" }] });
   expect(await room.run(["job.yaml"])).toMatchObject({ code: 0 });
-  expect(await room.trial("oracle/tasks/one__1")).toMatchObject({ reward: 1, warnings: [] });
-  const collected = await room.files("jobs/job/oracle/tasks/one__1/logs/agent/files");
-  expect(collected).toHaveLength(5000);
-  expect(await room.read("jobs/job/oracle/tasks/one__1/logs/agent/files/file-4999.txt")).toBe("content 4999\n");
+  expect(await room.trial("agent/tasks/one__1")).toMatchObject({ reward: 1, warnings: [] });
+  expect(await room.files(`${trialDir}/logs/agent/files`)).toHaveLength(5000);
+  expect(await room.read(`${trialDir}/logs/agent/files/file-4999.txt`)).toBe("content 4999\n");
 });
 
 test("an agent that prints 100 MB costs neither memory nor more disk than output_limit", async () => {
