@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
@@ -114,4 +114,22 @@ describe("a job that is interrupted ends what runs, writes every result and leav
       total_trials: 2,
     });
   });
+});
+
+test("a job that is killed while it makes the base leaves nothing that the next one does not remove", async () => {
+  const room = await rig.makeRoom({ one: {} });
+  // A cache in which there is no base yet.
+  const env = { XDG_CACHE_HOME: room.path("home/cache") };
+  const list = (name: string): string[] => {
+    const path = room.path("home/cache/rollout/local", name);
+    return existsSync(path) ? readdirSync(path) : [];
+  };
+  const killed = room.start(["job.yaml"], { env });
+  await killed.until("the base is being made", () => list("bases").length > 0);
+  expect(list("bases")).toEqual([expect.stringContaining(".")]);
+  killed.kill("SIGKILL");
+  await killed.ended;
+  expect(await room.run(["job.yaml", "--name", "next"], { env })).toMatchObject({ code: 0 });
+  expect(list("bases")).toEqual([expect.stringMatching(/^host-[0-9a-f]+$/)]);
+  expect([...list("trash"), ...list("environments")]).toEqual([]);
 });

@@ -1,14 +1,16 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { Dirent } from "node:fs";
 import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import type { Host } from "../../base/host.ts";
 import type { TreeEntry } from "../archive/tree-entry.ts";
 import { partName, planSkeleton, type BaseSystem } from "./base-system.ts";
 import { copyOwned, setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
 import { planHostDirectories, readMountPoints, type HostPlan, type HostView } from "./plan-host-directories.ts";
+import { planStaging } from "./staging.ts";
 import { publish } from "./toolbox.ts";
 import { makeSkeleton } from "./make-skeleton.ts";
 
@@ -17,14 +19,21 @@ const format = 1;
 const masked = /^(g?shadow-?|sudoers(\.d)?|ssh\/ssh_host_.*|ssl\/private|security\/opasswd|krb5\.keytab|docker)(\/|$)/;
 const directoriesPerTurn = 200;
 
+export interface HostBaseOptions {
+  readonly basesDir: string;
+  readonly idMap: IdMap;
+  readonly host: Host;
+  readonly signal: AbortSignal;
+}
+
 /** Prepares the host as a base; the first time for a state of the host takes seconds, later times milliseconds. */
-export async function openHostBase(basesDir: string, idMap: IdMap, signal: AbortSignal): Promise<BaseSystem> {
+export async function openHostBase({ basesDir, idMap, host, signal }: HostBaseOptions): Promise<BaseSystem> {
   const plan = planHostDirectories(readHostView());
   const key = `host-${await hashHost(plan, idMap, signal)}`;
   const base: BaseSystem = { kind: "host", description: readName(), key, overlays: plan.overlays };
   const directory = join(basesDir, key);
   if (existsSync(directory)) return base;
-  const staging = `${directory}.${randomUUID().slice(0, 8)}`;
+  const staging = planStaging(directory, host);
   try {
     mkdirSync(staging);
     chmodSync(staging, 0o711);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { removeControlGroups, unthrottle } from "./control-groups.ts";
 import { hasRecord, isAlive, listEnvironments, readRecord, type EnvironmentRecord } from "./environment-records.ts";
 import type { LocalGround } from "./local-ground.ts";
+import { findAbandonedStagings } from "./staging.ts";
 
 // A folder without a record is one whose process was killed while it made it, or is making it now.
 const oldestUnrecordedMs = 60_000;
@@ -11,6 +12,8 @@ const oldestUnrecordedMs = 60_000;
 export async function reapLeftovers(ground: LocalGround): Promise<void> {
   const { layout, host } = ground;
   ground.trash.sweep();
+  for (const place of [layout.bases, layout.tools])
+    for (const path of findAbandonedStagings(place, host)) ground.trash.throwAway(path);
   for (const name of listEnvironments(layout.environments)) {
     const directory = join(layout.environments, name);
     const record = readRecord(directory);

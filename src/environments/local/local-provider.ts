@@ -174,17 +174,18 @@ class LocalProvider implements EnvironmentProvider {
   }
 
   async #prepareOnce(signal: AbortSignal): Promise<PreparedGround> {
-    const { layout, path, idMap, config, baseDir } = this.#ground;
-    refuseOtherSystems(this.#ground.host.platform);
+    const { layout, path, idMap, config, baseDir, host } = this.#ground;
+    const basesDir = layout.bases;
+    refuseOtherSystems(host.platform);
     try {
       makeLayout(layout);
       await reapLeftovers(this.#ground);
       await probeLocal(this.#ground, signal);
       const [toolbox, base] = await Promise.all([
-        openToolbox(layout.tools, path, signal),
+        openToolbox({ toolsDir: layout.tools, path, host, signal }),
         config.base === "host"
-          ? openHostBase(layout.bases, idMap, signal)
-          : openRootfsBase({ basesDir: layout.bases, source: resolve(baseDir, config.base), idMap, path, signal }),
+          ? openHostBase({ basesDir, idMap, host, signal })
+          : openRootfsBase({ basesDir, source: resolve(baseDir, config.base), idMap, host, path, signal }),
       ]);
       return { ...this.#ground, base, toolbox: `../../tools/${basename(toolbox)}` };
     } catch (error) {

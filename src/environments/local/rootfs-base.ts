@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { chmodSync, createReadStream, existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
+import type { Host } from "../../base/host.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { readTree } from "../archive/read-tree.ts";
 import { planSkeleton, type BaseSystem } from "./base-system.ts";
@@ -12,6 +13,7 @@ import { setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
 import { makeSkeleton } from "./make-skeleton.ts";
 import { startMapped, waitForExit } from "./mapped-process.ts";
+import { planStaging } from "./staging.ts";
 import { publish } from "./toolbox.ts";
 import { writeHeld } from "./write-held.ts";
 
@@ -24,6 +26,7 @@ export interface RootfsOptions {
   /** A directory or a tarball. */
   readonly source: string;
   readonly idMap: IdMap;
+  readonly host: Host;
   readonly path: string;
   readonly signal: AbortSignal;
 }
@@ -36,7 +39,7 @@ export async function openRootfsBase(options: RootfsOptions): Promise<BaseSystem
   const base: BaseSystem = { kind: "rootfs", description: options.source, key, overlays: [] };
   const directory = join(basesDir, key);
   if (existsSync(directory)) return base;
-  const staging = `${directory}.${randomUUID().slice(0, 8)}`;
+  const staging = planStaging(directory, options.host);
   const root = join(staging, "_");
   try {
     mkdirSync(root, { recursive: true });

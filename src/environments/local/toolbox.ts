@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import type { Host } from "../../base/host.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
 import { findTool } from "./host-tools.ts";
+import { planStaging } from "./staging.ts";
 
 /** Where an environment sees the tools we use inside it: read-only, and not those that its own processes may replace. */
 export const toolboxMount = "/.rollout";
@@ -24,8 +26,16 @@ interface ToolFiles {
   readonly files: ReadonlyMap<string, string>;
 }
 
+export interface ToolboxOptions {
+  readonly toolsDir: string;
+  /** Where tools of the host are looked for. */
+  readonly path: string;
+  readonly host: Host;
+  readonly signal: AbortSignal;
+}
+
 /** Copies the tools with their libraries once for each version of them; rejects with `provider_unavailable`. */
-export async function openToolbox(directory: string, path: string, signal: AbortSignal): Promise<string> {
+export async function openToolbox({ toolsDir, path, host, signal }: ToolboxOptions): Promise<string> {
   const { loader, files } = await findFiles(path, signal);
   const all = new Map([["loader", loader], ...files]);
   const hash = createHash("sha256");
@@ -33,9 +43,9 @@ export async function openToolbox(directory: string, path: string, signal: Abort
     const { size, mtimeMs } = statSync(source);
     hash.update(`${place}\0${source}\0${size}\0${mtimeMs}\0`);
   }
-  const box = join(directory, hash.digest("hex").slice(0, 16));
+  const box = join(toolsDir, hash.digest("hex").slice(0, 16));
   if (existsSync(box)) return box;
-  const staging = `${box}.${randomUUID().slice(0, 8)}`;
+  const staging = planStaging(box, host);
   mkdirSync(join(staging, "bin"), { recursive: true, mode: 0o755 });
   mkdirSync(join(staging, "lib"), { mode: 0o755 });
   for (const [place, source] of all) {
