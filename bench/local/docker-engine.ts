@@ -1,0 +1,118 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { Agent, request, type RequestOptions } from "node:http";
+import { join } from "node:path";
+
+/** Trials on a Docker engine, asked in its own words. */
+export interface DockerEngine {
+  readonly description: string;
+  run(trials: number, inFlight: number): Promise<void>;
+}
+
+interface Image {
+  readonly Id: string;
+  readonly RepoTags: readonly string[] | null;
+  readonly Size: number;
+}
+
+/** The engine at DOCKER_HOST or the usual socket, or why there is none. */
+export async function openDockerEngine(directory: string, taskDirectory: string): Promise<DockerEngine | string> {
+  const host = process.env["DOCKER_HOST"] || "unix:///var/run/docker.sock";
+  const { protocol, hostname, port, pathname } = new URL(host);
+  const agent = new Agent({ keepAlive: true });
+  const place: RequestOptions =
+    protocol === "unix:" ? { agent, socketPath: pathname } : { agent, host: hostname, port };
+  const call = async (method: string, path: string, body?: Buffer | object): Promise<Buffer> => {
+    const isArchive = Buffer.isBuffer(body);
+    const content = body === undefined || isArchive ? body : Buffer.from(JSON.stringify(body));
+    const type = isArchive ? "application/x-tar" : "application/json";
+    const headers = { Host: "docker", "Content-Type": type, "Content-Length": content?.length ?? 0 };
+    return send({ ...place, method, path, headers }, content);
+  };
+  try {
+    const { Version: version } = JSON.parse(String(await call("GET", "/version"))) as { Version: string };
+    const images = JSON.parse(String(await call("GET", "/images/json"))) as readonly Image[];
+    const image = images.toSorted((a, b) => a.Size - b.Size)[0];
+    if (image === undefined) return `the engine at ${host} has no image`;
+    const archives = makeArchives(directory, taskDirectory);
+    await runTrial(call, image.Id, archives);
+    return {
+      description: `Docker ${version}, ${image.RepoTags?.[0] ?? image.Id}`,
+      async run(trials, inFlight) {
+        let next = 0;
+        const work = async (): Promise<void> => {
+          while (next++ < trials) await runTrial(call, image.Id, archives);
+        };
+        await Promise.all(Array.from({ length: inFlight }, work));
+      },
+    };
+  } catch (error) {
+    return `no engine answers at ${host}: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+type Call = (method: string, path: string, body?: Buffer | object) => Promise<Buffer>;
+
+async function runTrial(call: Call, image: string, archives: Archives): Promise<void> {
+  const created = { Image: image, Entrypoint: ["sleep"], Cmd: ["infinity"], WorkingDir: "/app" };
+  const { Id: id } = JSON.parse(String(await call("POST", "/containers/create", created))) as { Id: string };
+  try {
+    await call("POST", `/containers/${id}/start`);
+    await call("PUT", `/containers/${id}/archive?path=/`, archives.solution);
+    await exec(call, id, ["bash", "/oracle/solve.sh"]);
+    await call("PUT", `/containers/${id}/archive?path=/`, archives.tests);
+    await exec(call, id, ["bash", "/tests/test.sh"]);
+    const logs = await call("GET", `/containers/${id}/archive?path=/logs`);
+    if (!logs.includes("1\n")) throw new Error("the trial on the engine got no reward");
+  } finally {
+    await call("DELETE", `/containers/${id}?force=true`);
+  }
+}
+
+async function exec(call: Call, container: string, command: readonly string[]): Promise<void> {
+  const planned = { AttachStdout: true, AttachStderr: true, Cmd: command };
+  const { Id: id } = JSON.parse(String(await call("POST", `/containers/${container}/exec`, planned))) as { Id: string };
+  const output = await call("POST", `/exec/${id}/start`, { Detach: false, Tty: false });
+  const { ExitCode: code } = JSON.parse(String(await call("GET", `/exec/${id}/json`))) as { ExitCode: number };
+  if (code !== 0) throw new Error(`${command.join(" ")} ended with ${code}: ${output.toString("utf8")}`);
+}
+
+function send(options: RequestOptions, body: Buffer | undefined): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const asked = request(options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.once("error", reject);
+      response.once("end", () => {
+        const answer = Buffer.concat(chunks);
+        if ((response.statusCode ?? 500) < 400) resolve(answer);
+        else reject(new Error(`${options.method} ${options.path}: ${response.statusCode} ${answer.toString("utf8")}`));
+      });
+    });
+    asked.once("error", reject);
+    asked.end(body);
+  });
+}
+
+interface Archives {
+  readonly solution: Buffer;
+  readonly tests: Buffer;
+}
+
+function makeArchives(directory: string, taskDirectory: string): Archives {
+  for (const path of ["app", "logs/agent", "logs/verifier"]) mkdirSync(join(directory, path), { recursive: true });
+  const pack = (args: readonly string[]): Buffer => execFileSync("tar", ["-c", "--owner=0", "--group=0", ...args]);
+  return {
+    solution: pack([
+      "-C",
+      directory,
+      "app",
+      "logs",
+      "-C",
+      taskDirectory,
+      "--transform=s,^solution,oracle,",
+      "solution",
+    ]),
+    tests: pack(["-C", taskDirectory, "tests"]),
+  };
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+
+const ticksPerSecond = 100;
+
+/** What some trials took: the time on the wall, and the processors' time of this process and of all it waited for. */
+export interface Cost {
+  readonly trials: number;
+  readonly wallMs: number;
+  readonly cpuMs: number;
+}
+
+/** A clock of both times, running from now on. */
+export function startMeter(): (trials: number) => Cost {
+  const startMs = performance.now();
+  const startCpuMs = readCpuMs();
+  return (trials) => ({ trials, wallMs: performance.now() - startMs, cpuMs: readCpuMs() - startCpuMs });
+}
+
+/** The sum of several costs. */
+export function sumCosts(costs: readonly Cost[]): Cost {
+  return costs.reduce(
+    (sum, cost) => ({
+      trials: sum.trials + cost.trials,
+      wallMs: sum.wallMs + cost.wallMs,
+      cpuMs: sum.cpuMs + cost.cpuMs,
+    }),
+    { trials: 0, wallMs: 0, cpuMs: 0 },
+  );
+}
+
+/** The share of memory that the given processes and all below them have, in bytes. */
+export function readMemoryShare(rootPid: number): { readonly processes: number; readonly bytes: number } {
+  const pids = [rootPid];
+  // The list grows while it is walked: children come after their parents.
+  for (const pid of pids) {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+    if (text !== "") pids.push(...text.split(" ").map(Number));
+  }
+  const shares = pids.map((pid) => /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]);
+  return { processes: pids.length, bytes: shares.reduce((sum, share) => sum + Number(share ?? 0) * 1024, 0) };
+}
+
+// Children count once they have been waited for, so a batch is measured when all of its processes are gone.
+function readCpuMs(): number {
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  const fields = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .map(Number);
+  const ticks = fields.slice(11, 15).reduce((sum, value) => sum + value, 0);
+  return (ticks * 1000) / ticksPerSecond;
+}
