@@ -78,7 +78,8 @@ export interface ControlGroups {
   readonly directories: readonly string[];
   /** Shell text with which a process joins them. */
   readonly prelude: string;
-  join(pid: number): void;
+  /** The same for the first process, which must be able to end the others when they have used up the processors. */
+  readonly firstPrelude: string;
   /** How often the memory limit has killed a process. */
   countMemoryKills(): number;
   /** Does work without the limit on processors. */
@@ -130,14 +131,11 @@ export function openControlGroups(places: GroupPlaces, name: string, limits: Res
   const counter = join(directories[0] ?? "", places.version === 1 ? "memory.oom_control" : "memory.events");
   return {
     directories,
-    prelude: directories.map((directory) => `echo 0 >'${directory}/cgroup.procs' || exit 125; `).join(""),
-    join(pid) {
-      // The first process must be able to end the others when they have used up the processors.
-      const isFree = (directory: string): boolean => places.version === 1 && dirname(directory) === places.cpu;
-      for (const directory of directories) {
-        if (!isFree(directory)) writeFileSync(join(directory, "cgroup.procs"), String(pid));
-      }
-    },
+    prelude: joinText(places, directories),
+    firstPrelude: joinText(
+      places,
+      directories.filter((directory) => places.version === 2 || dirname(directory) !== places.cpu),
+    ),
     async whileUnthrottled(work) {
       unthrottle(directories);
       try {
@@ -156,6 +154,13 @@ export function openControlGroups(places: GroupPlaces, name: string, limits: Res
       }
     },
   };
+}
+
+// A thread that moves itself needs no lock on all processes of the machine; waiting for that lock takes longer than
+// anything else at the start of a command. With one hierarchy for all only whole processes can move.
+function joinText({ version }: GroupPlaces, directories: readonly string[]): string {
+  const file = version === 1 ? "tasks" : "cgroup.procs";
+  return directories.map((directory) => `echo 0 >'${directory}/${file}' || exit 125; `).join("");
 }
 
 /** Lifts the limit on processors: thousands of processes that are throttled do not even get to die. */

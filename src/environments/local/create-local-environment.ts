@@ -47,7 +47,7 @@ export async function createLocalEnvironment(
     writeNameServers(ground, join(directory, memoryDiskBytes === null ? "disk" : "stage"));
     const pipes = new PipeStock(join(directory, "pipes"), path);
     const [started] = await Promise.all([
-      startSandbox({ ...disk, beforeStart: (pid) => groups?.join(pid), signal }),
+      startSandbox({ ...disk, prelude: groups?.firstPrelude, signal }),
       pipes.prepare(),
     ]);
     sandbox = started;

@@ -11,8 +11,8 @@ export interface MappedProcessOptions {
   readonly cwd: string;
   readonly path: string;
   readonly stdin: "ignore" | "pipe";
-  /** Called while the process waits, so that what it starts later inherits what is done to it now. */
-  readonly beforeStart?: ((pid: number) => void) | undefined;
+  /** Shell text that it runs first, still with the rights of the caller. */
+  readonly prelude?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -30,7 +30,8 @@ export async function startMapped(argv: readonly string[], options: MappedProces
   const { idMap, signal } = options;
   signal.throwIfAborted();
   const become = idMap.kind === "single" ? [] : ["--reuid", "0", "--regid", "0", "--clear-groups"];
-  const args = ["-U", "--keep-caps", "--", "bash", "-p", "-c", waitAndBecome, "bash", ...become, "--", ...argv];
+  const script = (options.prelude ?? "") + waitAndBecome;
+  const args = ["-U", "--keep-caps", "--", "bash", "-p", "-c", script, "bash", ...become, "--", ...argv];
   const child = spawn("unshare", args, {
     cwd: options.cwd,
     env: { PATH: options.path },
@@ -45,7 +46,6 @@ export async function startMapped(argv: readonly string[], options: MappedProces
   try {
     await waitForLine(child, channel, () => complaint, signal);
     const pid = child.pid ?? 0;
-    options.beforeStart?.(pid);
     await writeIdMap(pid, idMap, signal);
     channel.write("\n");
     return { child, channel, complaint: () => complaint };

@@ -34,7 +34,8 @@ export interface SandboxOptions {
   readonly memoryDiskBytes: number | null;
   /** True when the disk holds what an earlier life of the environment left. */
   readonly isRestart: boolean;
-  readonly beforeStart?: ((pid: number) => void) | undefined;
+  /** Shell text that runs before, still with the rights of the caller. */
+  readonly prelude?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -80,7 +81,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     cwd: directory,
     path: options.path,
     stdin: "ignore",
-    beforeStart: options.beforeStart,
+    prelude: options.prelude,
     signal,
   });
   try {
