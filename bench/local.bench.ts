@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { runJob } from "../src/public/jobs.ts";
 import { openDockerEngine } from "./local/docker-engine.ts";
 import { startMeter, sumCosts, type Cost } from "./local/measure.ts";
-import { openSubject } from "./local/subject.ts";
+import { openSubject, type IdleMemory } from "./local/subject.ts";
 import { writeTrivialTask } from "./local/trivial-task.ts";
 
 const longTrials = Number(process.env["ROLLOUT_BENCH_TRIALS"] ?? 2000);
@@ -78,9 +78,13 @@ async function benchTrials(
   }
 }
 
-function benchIdle({ processes, bytes }: { readonly processes: number; readonly bytes: number }): void {
+function benchIdle({ processes, aloneBytes, eachBytes }: IdleMemory): void {
+  const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(2);
   console.log("");
-  report(`an idle sandbox: ${processes} processes, ${(bytes / 1e6).toFixed(2)} MB (bar: 1)`, bytes < 1e6);
+  report(
+    `an idle sandbox: ${processes} processes, ${megabytes(eachBytes)} MB among several, ${megabytes(aloneBytes)} MB when it is the only one (bar: 1)`,
+    eachBytes < 1e6,
+  );
 }
 
 async function benchMemory(): Promise<void> {

@@ -114,7 +114,6 @@ function renderScript({ idMap, groupPlaces, limits }: FloorOptions): string {
     cwd: "/app",
     user: null,
   }).args.slice(4);
-  const first = [...toolWords("env"), "-i", "--ignore-signal=CHLD", ...toolWords("cat")];
   return `set -eu
 init='set -eu
 read -r pid _ </proc/self/stat
@@ -123,24 +122,24 @@ mount -c -a -T mounts
 cd root; pivot_root . .; ${toolWords("umount").join(" ")} -l .; cd /
 echo 0 >/proc/sys/user/max_user_namespaces
 echo "$pid"
-exec "$@" >/dev/null 2>&1'
+trap "" CHLD
+exec -c "$@" >/dev/null 2>&1'
 enter=(${words(enter)})
 groups() { ${groups.length === 0 ? ":" : `for group in ${groups.join(" ")}; do "$@"; done`}; }
-join() { echo "$1" >"$group/cgroup.procs"; }
+join() { echo 0 >"$group/${groupPlaces?.version === 1 ? "tasks" : "cgroup.procs"}"; }
 leave() { rmdir "$group"; }
 run() {
   enter[2]=$pid
-  (groups join 0; exec env -i PATH=$PATH HOME=/root "\${enter[@]}" "$1") </dev/null >"results/$name.out" 2>"results/$name.err"
+  (groups join; exec env -i PATH=$PATH HOME=/root "\${enter[@]}" "$1") </dev/null >"results/$name.out" 2>"results/$name.err"
 }
 for ((n = 0; n < $2; n++)); do
   name=$1-$n
   cp -a template "$name"
   ${groups.length === 0 ? "" : `mkdir ${groups.join(" ")}`}
   ${settings.map(([file, value]) => `[ ! -e ${named(file)} ] || echo ${value} >${named(file)}`).join("\n  ")}
-  coproc BOX { cd "$name"; exec unshare -U --keep-caps -- bash -p -c 'echo; read -r _; exec setpriv --pdeathsig KILL --reuid 0 --regid 0 --clear-groups "$@"' bash -- unshare -m -p -f -i -u --kill-child=KILL -- bash -p -c "$init" bash ${words(first)}; }
+  coproc BOX { groups join; cd "$name"; exec unshare -U --keep-caps -- bash -p -c 'echo; read -r _; exec setpriv --pdeathsig KILL --reuid 0 --regid 0 --clear-groups "$@"' bash -- unshare -m -p -f -i -u --kill-child=KILL -- bash -p -c "$init" bash ${words(toolWords("cat"))}; }
   box=$BOX_PID
   read -r _ <&\${BOX[0]}
-  groups join $box
   echo '${map(idMap.uids)}' >/proc/$box/uid_map
   echo '${map(idMap.gids)}' >/proc/$box/gid_map
   echo >&\${BOX[1]}

@@ -33,7 +33,6 @@ export async function copyIn(
   hasOwners: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const item of items) if (item.kind === "tree") await requireSource(item.source);
   for (const group of planPlacements(items, mountPoints)) await placeGroup(runner, group, hasOwners, signal);
 }
 

@@ -14,7 +14,7 @@ import type {
 import { volumePaths } from "./base-system.ts";
 import { CommandRunner } from "./command-runner.ts";
 import { removeControlGroups, unthrottle, type ControlGroups } from "./control-groups.ts";
-import { copyIn } from "./copy-in.ts";
+import { copyIn, requireSource } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
 import { readRecord, writeRecord } from "./environment-records.ts";
 import { openIsolatedNetwork, type IsolatedNetwork } from "./isolated-network.ts";
@@ -23,6 +23,7 @@ import type { PreparedGround } from "./local-ground.ts";
 import type { Deviation, LocalImage } from "./local-image.ts";
 import type { PipeStock } from "./output-pipes.ts";
 import type { MountPlan } from "./plan-mounts.ts";
+import { RootDoor } from "./root-door.ts";
 import { describeProcesses, endProcesses, findProcesses, stopProcesses } from "./sandbox-processes.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { findUser } from "./find-user.ts";
@@ -56,6 +57,7 @@ export class LocalEnvironment implements Environment {
   readonly #options: LocalEnvironmentOptions;
   readonly #runner: CommandRunner;
   readonly #volumes: VolumeDoor;
+  readonly #root: RootDoor;
   readonly #startedMs: number;
   readonly #deviations: Deviation[];
   #state: "running" | "frozen" | "stopped" | "destroyed" | "lost" = "running";
@@ -72,6 +74,7 @@ export class LocalEnvironment implements Environment {
     this.#startedMs = ground.clock.monotonic();
     const isReachable = ground.config.storage === "disk";
     this.#volumes = new VolumeDoor(directory, isReachable ? plan.volumes : new Map(), ground.idMap);
+    this.#root = new RootDoor(sandbox, ground.idMap, ground.path);
     this.#runner = new CommandRunner({
       ...ground,
       sandboxPid: sandbox.pid,
@@ -126,23 +129,18 @@ export class LocalEnvironment implements Environment {
   async copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertRunning();
-    if (items.length === 0) return;
-    if (this.#volumes.leadsTo(items.map((item) => item.target))) {
-      const placed = await this.#runner.whileIdle(async () => {
-        await this.#volumes.place(items, signal);
-        return true;
-      });
-      if (placed !== null) return;
-    }
+    for (const item of items) if (item.kind === "tree") await requireSource(item.source);
+    const left = (await this.#runner.whileIdle(() => this.#placeFromOutside(items, signal))) ?? items;
+    if (left.length === 0) return;
     const hasOwners = this.#options.ground.capabilities.owners;
-    await copyIn(this.#runner, items, mountPoints, hasOwners, signal);
+    await copyIn(this.#runner, left, mountPoints, hasOwners, signal);
     this.#assertRunning();
   }
 
   async copyFrom(request: CopyFromRequest): Promise<CopyReport> {
     request.signal.throwIfAborted();
     this.#assertRunning();
-    if (this.#volumes.leadsTo([request.source])) {
+    if (this.#volumes.leadsTo(request.source)) {
       const report = await this.#runner.whileIdle(() => this.#volumes.copyOut(request));
       if (report !== null) return report;
     }
@@ -215,6 +213,16 @@ export class LocalEnvironment implements Environment {
 
   enterCommand(): string | null {
     return null;
+  }
+
+  /** Places things without a process inside as long as that goes, and returns those that are left. */
+  async #placeFromOutside(items: readonly Placement[], signal: AbortSignal): Promise<readonly Placement[]> {
+    for (const [index, item] of items.entries()) {
+      signal.throwIfAborted();
+      if (this.#volumes.leadsTo(item.target)) await this.#volumes.place(item, signal);
+      else if (!(await this.#root.tryPlace(item))) return items.slice(index);
+    }
+    return [];
   }
 
   #end(): Promise<void> {

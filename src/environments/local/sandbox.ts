@@ -1,5 +1,15 @@
 import type { ChildProcess } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync, readdirSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { RolloutError } from "../../base/rollout-error.ts";
@@ -11,7 +21,7 @@ import { toolWords } from "./toolbox.ts";
 
 // Runs as process 1 of the new namespaces, with the host's tools until the root has changed. Its id outside is read
 // from the host's /proc, which is still there at that time. Descriptor 3 is the lifeline: at its end process 1 ends,
-// and with it everything in the namespace.
+// and with it everything in the namespace. It waits for no child, so that none stays a zombie.
 const init = `set -eu
 read -r pid _ </proc/self/stat
 if [ -n "$1" ]; then mount -c -t tmpfs -o "size=$1,mode=0755" tmpfs ./disk; cp -a stage/. disk/; fi
@@ -21,7 +31,8 @@ cd root; pivot_root . .; ${toolWords("umount").join(" ")} -l .; cd /
 echo 0 >/proc/sys/user/max_user_namespaces
 echo "$pid" >&3
 shift
-exec "$@" <&3 3>&- >/dev/null 2>&1`;
+trap '' CHLD
+exec -c "$@" <&3 3>&- >/dev/null 2>&1`;
 
 export interface SandboxOptions {
   /** The environment's folder. */
@@ -47,6 +58,8 @@ export interface Sandbox {
   readonly gone: Promise<void>;
   /** Whether its end has begun: its other processes are killed first, so that a command of it may be seen to end before. */
   isEnding(): boolean;
+  /** Opens the root of its file system, for the caller to close; null when it is gone. */
+  openRoot(): number | null;
   /** Ends it and everything in it. */
   kill(): Promise<void>;
 }
@@ -73,7 +86,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   chmodSync(join(directory, "mounts"), 0o644);
   if (options.isRestart) forgetVolatile(join(directory, "disk", "work"));
   const size = memoryDiskBytes === null ? "" : String(memoryDiskBytes);
-  const firstProcess = [...toolWords("env"), "-i", "--ignore-signal=CHLD", ...toolWords("cat")];
+  const firstProcess = toolWords("cat");
   const namespaces = ["-m", "-p", "-f", "-i", "-u", "--kill-child=KILL"];
   const argv = ["unshare", ...namespaces, "--", "bash", "-p", "-c", init, "bash", size, ...firstProcess];
   const { child, channel, complaint } = await startMapped(argv, {
@@ -113,17 +126,33 @@ function holdSandbox(child: ChildProcess, channel: Duplex, pid: number): Sandbox
   const gone = waitForExit(child)
     .then(() => channel.destroy())
     .then(() => {});
+  // Its id may be another process's once it is gone.
+  const isThere = (): boolean => child.exitCode === null && child.signalCode === null && isChildOf(pid, child.pid ?? 0);
   return {
     pid,
     gone,
     isEnding: () => child.exitCode !== null || child.signalCode !== null || isExiting(pid),
+    openRoot() {
+      const descriptor = openDirectory(`/proc/${pid}/root`);
+      if (descriptor === null || isThere()) return descriptor;
+      closeSync(descriptor);
+      return null;
+    },
     async kill() {
       // The end of the lifeline would do, but only when the process gets to run; this one always works.
-      if (child.exitCode === null && child.signalCode === null && isChildOf(pid, child.pid ?? 0)) sendKill(pid);
+      if (isThere()) sendKill(pid);
       channel.destroy();
       await gone;
     },
   };
+}
+
+function openDirectory(path: string): number | null {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  } catch {
+    return null;
+  }
 }
 
 function isChildOf(pid: number, parent: number): boolean {

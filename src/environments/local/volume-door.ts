@@ -5,7 +5,6 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { readTree } from "../archive/read-tree.ts";
 import { writeTree } from "../archive/write-tree.ts";
 import type { CopyFromRequest, CopyReport, Placement } from "../environment.ts";
-import { requireSource } from "./copy-in.ts";
 import { copyOwned, setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
 import { checkTarget } from "./plan-placements.ts";
@@ -25,20 +24,16 @@ export class VolumeDoor {
     this.#idMap = idMap;
   }
 
-  /** True when everything lies in volumes, with no link on the way. */
-  leadsTo(paths: readonly string[]): boolean {
-    return paths.every((path) => this.#locate(path) !== null);
+  /** True when a path lies in a volume, with no link on the way. */
+  leadsTo(path: string): boolean {
+    return this.#locate(path) !== null;
   }
 
-  async place(items: readonly Placement[], signal: AbortSignal): Promise<void> {
-    for (const item of items) if (item.kind === "tree") await requireSource(item.source);
-    for (const item of items) {
-      signal.throwIfAborted();
-      const target = checkTarget(item.target);
-      const found = this.#locate(target);
-      if (found === null) throw new RolloutError("copy_failed", `${target} lies behind a link`);
-      await this.#placeOne(item, found, signal);
-    }
+  async place(item: Placement, signal: AbortSignal): Promise<void> {
+    const target = checkTarget(item.target);
+    const found = this.#locate(target);
+    if (found === null) throw new RolloutError("copy_failed", `${target} lies behind a link`);
+    await this.#placeOne(item, found, signal);
   }
 
   async copyOut({ source, target, renames, signal }: CopyFromRequest): Promise<CopyReport> {
