@@ -113,7 +113,7 @@ function renderScript({ idMap, groupPlaces, limits }: FloorOptions): string {
     env: {},
     cwd: "/app",
     user: null,
-  }).args.slice(4);
+  }).args.slice(5);
   return `set -eu
 init='set -eu
 read -r pid _ </proc/self/stat

@@ -157,6 +157,13 @@ describe("an environment changes nothing of the host", () => {
     expect(report.files).toBe(1);
   });
 
+  test("start-up files that it wrote are not read when something is copied in", async () => {
+    const environment = await start();
+    await run(environment, "echo 'echo tampered >/tmp/proof; shift() { exit 0; }' | tee /root/.bashrc /root/.profile");
+    await environment.copyTo([{ kind: "file", content: "whole", target: "/srv/file", mode: 0o644 }], never);
+    expect((await run(environment, "cat /srv/file; ls /tmp")).output).toBe("whole");
+  });
+
   test("it has no power that a container lacks: namespaces, mounts, devices, setuid, tracing the first process", async () => {
     const { output } = await run(
       await start(),
@@ -215,6 +222,44 @@ describe("links do not lead out", () => {
     }
     expect(readdirSync(victim)).toEqual(["file"]);
     expect(readFileSync(join(victim, "file"), "utf8")).toBe("host");
+  });
+
+  test("links on the way to what is linked or removed do not lead to the host", async () => {
+    const hostDir = mkdtempSync(join(tmpdir(), "rollout-outside-"));
+    writeFileSync(join(hostDir, "victim"), "host");
+    const environment = await start();
+    await run(
+      environment,
+      `ln -s ${hostDir} /way; ln -s ${hostDir}/victim /end; mkdir -p /deep/way; ln -s / /deep/root`,
+    );
+    await environment.copyTo(
+      [
+        { kind: "remove", target: "/way/victim" },
+        { kind: "remove", target: `/deep/root${hostDir}/victim` },
+        { kind: "remove", target: "/end" },
+        // The second passes through what the first has just made.
+        { kind: "link", target: "/new", to: hostDir },
+        { kind: "remove", target: "/new/victim" },
+      ],
+      never,
+    );
+    await expect(environment.copyTo([{ kind: "link", target: "/way/made", to: "x" }], never)).rejects.toThrow("/way");
+    expect(readdirSync(hostDir)).toEqual(["victim"]);
+    const { output } = await run(environment, "readlink /new; ls -ld /end 2>/dev/null; stat -c %u /new");
+    expect(output).toBe(`${hostDir}\n0\n`);
+    rmSync(hostDir, { recursive: true });
+  });
+
+  test("a link at the root is made and removed while nothing runs and while something does", async () => {
+    const environment = await start();
+    const look = async (): Promise<string> => (await run(environment, "readlink /solution; true")).output;
+    for (const command of ["true", "(setsid sleep 600 >/dev/null 2>&1 &)"]) {
+      await run(environment, command);
+      await environment.copyTo([{ kind: "link", target: "/solution", to: "/oracle" }], never);
+      expect(await look()).toBe("/oracle\n");
+      await environment.copyTo([{ kind: "remove", target: "/solution" }], never);
+      expect(await look()).toBe("");
+    }
   });
 
   test("a directory that becomes a link again and again leads nowhere", async () => {

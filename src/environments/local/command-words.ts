@@ -65,7 +65,8 @@ export function planCommand(request: CommandRequest): CommandWords {
   const settled = [...toolWords("env"), ...settle, ...held.map(([name, value]) => `${name}=${value}`)];
   const words = [request.nsenter, ...enter, ...confined, ...settled, ...request.command];
   return {
-    args: ["-p", "-c", `${request.prelude}exec "$@"`, "bash", ...words],
+    // Bash reads a start-up file when its input is a socket, whatever else it was told.
+    args: ["--norc", "-p", "-c", `${request.prelude}exec "$@"`, "bash", ...words],
     env: Object.fromEntries(Object.entries(request.env).filter(([name]) => !steersTools.test(name))),
   };
 }

@@ -74,7 +74,16 @@ export async function writeInside(runner: CommandRunner, write: InsideWrite): Pr
   const lists = [...counted(emptied), ...counted(removed), ...counted(parents)];
   let complaint = "";
   const result = await runner.run({
-    command: [...toolWords("bash"), "-p", "-c", script, "copy", ...lists, ...(entries === null ? [] : extract)],
+    command: [
+      ...toolWords("bash"),
+      "--norc",
+      "-p",
+      "-c",
+      script,
+      "copy",
+      ...lists,
+      ...(entries === null ? [] : extract),
+    ],
     env: { PATH: "", LC_ALL: "C" },
     cwd: "/",
     user: null,

@@ -26,7 +26,17 @@ export async function openIsolatedNetwork(
   path: string,
   signal: AbortSignal,
 ): Promise<IsolatedNetwork> {
-  const words = [...namespaceWords(sandboxPid, idMap, ["-U"]), "unshare", "-n", "--", "bash", "-p", "-c", holder];
+  const words = [
+    ...namespaceWords(sandboxPid, idMap, ["-U"]),
+    "unshare",
+    "-n",
+    "--",
+    "bash",
+    "--norc",
+    "-p",
+    "-c",
+    holder,
+  ];
   const child = spawn("nsenter", words, {
     cwd: "/",
     env: { PATH: path },

@@ -31,7 +31,7 @@ export async function startMapped(argv: readonly string[], options: MappedProces
   signal.throwIfAborted();
   const become = idMap.kind === "single" ? [] : ["--reuid", "0", "--regid", "0", "--clear-groups"];
   const script = (options.prelude ?? "") + waitAndBecome;
-  const args = ["-U", "--keep-caps", "--", "bash", "-p", "-c", script, "bash", ...become, "--", ...argv];
+  const args = ["-U", "--keep-caps", "--", "bash", "--norc", "-p", "-c", script, "bash", ...become, "--", ...argv];
   const child = spawn("unshare", args, {
     cwd: options.cwd,
     env: { PATH: options.path },

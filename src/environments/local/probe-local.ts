@@ -100,7 +100,7 @@ async function tryOut(
       "bash",
       "-p",
       "-c",
-      'echo namespaces >&3; exec unshare -m -p -f -i -u --kill-child=KILL -- bash -p -c "$1"',
+      'echo namespaces >&3; exec unshare -m -p -f -i -u --kill-child=KILL -- bash --norc -p -c "$1"',
       "bash",
       trial,
     ];

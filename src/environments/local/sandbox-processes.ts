@@ -130,7 +130,7 @@ export async function stopProcesses(reach: ProcessReach): Promise<void> {
 
 async function signalAll({ sandboxPid, idMap, path }: ProcessReach, name: "TERM" | "KILL" | "STOP"): Promise<void> {
   // The tools of the host, in the process namespace of the sandbox: nothing in there can have replaced them.
-  const words = [...namespaceWords(sandboxPid, idMap, ["-U", "-p"]), "bash", "-p", "-c", `kill -${name} -1`];
+  const words = [...namespaceWords(sandboxPid, idMap, ["-U", "-p"]), "bash", "--norc", "-p", "-c", `kill -${name} -1`];
   await waitForExit(spawn("nsenter", words, { env: { PATH: path }, cwd: "/", stdio: "ignore", detached: true }));
 }
 

@@ -88,7 +88,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const size = memoryDiskBytes === null ? "" : String(memoryDiskBytes);
   const firstProcess = toolWords("cat");
   const namespaces = ["-m", "-p", "-f", "-i", "-u", "--kill-child=KILL"];
-  const argv = ["unshare", ...namespaces, "--", "bash", "-p", "-c", init, "bash", size, ...firstProcess];
+  const argv = ["unshare", ...namespaces, "--", "bash", "--norc", "-p", "-c", init, "bash", size, ...firstProcess];
   const { child, channel, complaint } = await startMapped(argv, {
     idMap,
     cwd: directory,

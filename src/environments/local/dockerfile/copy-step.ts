@@ -78,7 +78,7 @@ async function findOwner(
 async function isDirectoryInside(environment: LocalEnvironment, path: string, signal: AbortSignal): Promise<boolean> {
   const nothing = { write: () => {} };
   const { exitCode } = await environment.runner.run({
-    command: [...toolWords("bash"), "-p", "-c", '[ -d "$1" ]', "bash", path],
+    command: [...toolWords("bash"), "--norc", "-p", "-c", '[ -d "$1" ]', "bash", path],
     env: { PATH: "" },
     cwd: "/",
     user: null,
