@@ -10,7 +10,6 @@ import { planProcessLimits } from "./limits.ts";
 import { LocalEnvironment } from "./local-environment.ts";
 import type { PreparedGround } from "./local-ground.ts";
 import { defaultPath, type LocalImage } from "./local-image.ts";
-import { PipeStock } from "./output-pipes.ts";
 import { planMounts } from "./plan-mounts.ts";
 import { makeDisk, startSandbox, type Sandbox } from "./sandbox.ts";
 
@@ -45,10 +44,9 @@ export async function createLocalEnvironment(
     makeDisk(disk);
     groups = ground.groupPlaces && openControlGroups(ground.groupPlaces, groupName, limits);
     writeNameServers(ground, join(directory, memoryDiskBytes === null ? "disk" : "stage"));
-    const pipes = new PipeStock(join(directory, "pipes"), path);
     const [started] = await Promise.all([
       startSandbox({ ...disk, prelude: groups?.firstPrelude, signal }),
-      pipes.prepare(),
+      ground.pipes.prepare(),
     ]);
     sandbox = started;
     writeRecord(directory, { ...record, first: markProcess(sandbox.pid, ground.host) });
@@ -58,7 +56,6 @@ export async function createLocalEnvironment(
       ground,
       directory,
       plan,
-      pipes,
       groups,
       sandbox,
       prelude: (groups?.prelude ?? "") + planProcessLimits(limits, groups !== null, ground.host.cpus),

@@ -21,7 +21,6 @@ import { openIsolatedNetwork, type IsolatedNetwork } from "./isolated-network.ts
 import { planFacts } from "./local-facts.ts";
 import type { PreparedGround } from "./local-ground.ts";
 import type { Deviation, LocalImage } from "./local-image.ts";
-import type { PipeStock } from "./output-pipes.ts";
 import type { MountPlan } from "./plan-mounts.ts";
 import { RootDoor } from "./root-door.ts";
 import { describeProcesses, endProcesses, findProcesses, stopProcesses } from "./sandbox-processes.ts";
@@ -38,7 +37,6 @@ export interface LocalEnvironmentOptions {
   readonly ground: PreparedGround;
   readonly directory: string;
   readonly plan: MountPlan;
-  readonly pipes: PipeStock;
   readonly groups: ControlGroups | null;
   readonly sandbox: Sandbox;
   readonly prelude: string;
@@ -79,7 +77,6 @@ export class LocalEnvironment implements Environment {
       ...ground,
       sandboxPid: sandbox.pid,
       prelude: options.prelude,
-      pipes: options.pipes,
       countMemoryKills: () => groups?.countMemoryKills() ?? 0,
       unthrottled: (work) => (groups ? groups.whileUnthrottled(work) : work()),
     });

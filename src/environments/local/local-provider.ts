@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { arch } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
@@ -23,6 +24,7 @@ import { listEnvironments, readRecord } from "./environment-records.ts";
 import { openHostBase } from "./host-base.ts";
 import { findTool, toolPath } from "./host-tools.ts";
 import { loadImage } from "./image-store.ts";
+import { PipeStock } from "./output-pipes.ts";
 import { planIdMap, readIdMapFacts } from "./id-map.ts";
 import { reapLeftovers, removeLeftover } from "./leftovers.ts";
 import { planEnforcement } from "./limits.ts";
@@ -76,7 +78,9 @@ export function planGround(options: Pick<OpenProviderOptions, "config" | "host" 
     nsenter: findTool("nsenter", path) ?? "nsenter",
     groupPlaces,
     capabilities,
-    trash: new TrashBin({ directory: layout.trash, idMap, path }),
+    trash: new TrashBin({ directory: layout.trash, idMap, path, clock }),
+    // Among what is removed anyway when this process is killed.
+    pipes: new PipeStock(join(layout.trash, randomUUID()), path),
   };
 }
 
@@ -162,6 +166,7 @@ class LocalProvider implements EnvironmentProvider {
     const never = new AbortController().signal;
     const lost = this.capabilities.stop ? [] : [...this.#living];
     await Promise.allSettled(lost.map((environment) => environment.destroy(never)));
+    this.#ground.pipes[Symbol.dispose]();
     await this.#ground.trash.empty();
   }
 

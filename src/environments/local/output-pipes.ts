@@ -1,13 +1,15 @@
 import { execFile } from "node:child_process";
-import { closeSync, constants, mkdirSync, openSync, unlinkSync } from "node:fs";
+import { closeSync, constants, mkdirSync, openSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Clock } from "../../base/clock.ts";
+import { systemCodeOf } from "../../base/rollout-error.ts";
 import type { OutputSink } from "../environment.ts";
 
-const batch = 8;
+const batch = 64;
+const reserve = 4;
 const quietTurns = 3;
 const turnMs = 20;
 
@@ -18,10 +20,10 @@ export interface OutputPipe {
 }
 
 /**
- * Makes pipes for the output of commands. What Node makes itself are sockets, and `/dev/stdout` of a command cannot
- * be opened again when it is one.
+ * Makes pipes for the output of commands, many at a time. What Node makes itself are sockets, and `/dev/stdout` of a
+ * command cannot be opened again when it is one. Others may remove the folder at any time.
  */
-export class PipeStock {
+export class PipeStock implements Disposable {
   readonly #directory: string;
   readonly #path: string;
   #made = 0;
@@ -33,29 +35,49 @@ export class PipeStock {
     this.#path = path;
   }
 
-  /** Makes some ahead of time. */
-  prepare(): Promise<void> {
-    this.#making ??= this.#make().finally(() => (this.#making = null));
-    return this.#making;
+  /** Makes some ahead of time when few are left. */
+  async prepare(): Promise<void> {
+    if (this.#ready.length < reserve) await (this.#making ??= this.#make().finally(() => (this.#making = null)));
   }
 
   async take(): Promise<OutputPipe> {
-    while (this.#ready.length === 0) await this.prepare();
-    const file = this.#ready.pop() ?? "";
-    // Without waiting for a writer: we are going to be the one who brings it.
-    const readDescriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const writeDescriptor = openSync(file, constants.O_WRONLY);
-    // Never used twice: a process that is left may still hold it.
-    unlinkSync(file);
-    return { readDescriptor, writeDescriptor };
+    for (;;) {
+      const file = this.#ready.pop();
+      const pipe = file === undefined ? null : openPipe(file);
+      if (pipe !== null) return pipe;
+      await this.prepare();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#ready = [];
+    rmSync(this.#directory, { recursive: true, force: true });
   }
 
   async #make(): Promise<void> {
-    mkdirSync(this.#directory, { recursive: true });
     const files = Array.from({ length: batch }, () => join(this.#directory, String(++this.#made)));
-    // Writable for every user inside; nobody else gets through to them.
-    await promisify(execFile)("mkfifo", ["-m", "666", "--", ...files], { env: { PATH: this.#path } });
+    const make = async (): Promise<void> => {
+      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      // Writable for every user inside; nobody else gets through to them.
+      await promisify(execFile)("mkfifo", ["-m", "666", "--", ...files], { env: { PATH: this.#path } });
+    };
+    // Once more, if the folder was removed between the two.
+    await make().catch(make);
     this.#ready.push(...files);
+  }
+}
+
+function openPipe(file: string): OutputPipe | null {
+  try {
+    // Without waiting for a writer: we are going to be the one who brings it.
+    const readDescriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writeDescriptor = openSync(`/proc/self/fd/${readDescriptor}`, constants.O_WRONLY);
+    // Never used twice: a process that is left may still hold it.
+    rmSync(file, { force: true });
+    return { readDescriptor, writeDescriptor };
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") return null;
+    throw error;
   }
 }
 

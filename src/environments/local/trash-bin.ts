@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import type { Clock, Timer } from "../../base/clock.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
 import type { IdMap } from "./id-map.ts";
 import { startMapped, waitForExit } from "./mapped-process.ts";
@@ -10,18 +11,25 @@ export interface TrashBinOptions {
   readonly directory: string;
   readonly idMap: IdMap;
   readonly path: string;
+  readonly clock: Clock;
 }
 
-/** Removes folders of environments in the background; a folder is out of sight at once. */
+// Starting a program costs more than removing the little that most environments leave.
+const gatherMs = 250;
+const mostGathered = 8;
+
+/** Removes folders of environments in the background, several at a time; a folder is out of sight at once. */
 export class TrashBin {
   readonly #options: TrashBinOptions;
   readonly #working = new Set<Promise<void>>();
+  #gathered: string[] = [];
+  #timer: Timer | null = null;
 
   constructor(options: TrashBinOptions) {
     this.#options = options;
   }
 
-  /** Takes a folder away and starts to remove it; one that is already gone is fine. */
+  /** Takes a folder away and removes it soon; one that is already gone is fine. */
   throwAway(folder: string): void {
     const place = join(this.#options.directory, randomUUID());
     try {
@@ -31,7 +39,9 @@ export class TrashBin {
       if (systemCodeOf(error) === "ENOENT") return;
       throw new RolloutError("teardown_failed", `cannot remove ${folder}: ${messageOf(error)}`, { cause: error });
     }
-    this.#start([place]);
+    this.#gathered.push(place);
+    if (this.#gathered.length >= mostGathered) this.#flush();
+    else this.#timer ??= this.#options.clock.startTimer(gatherMs, () => this.#flush());
   }
 
   /** Starts to remove what earlier processes took away and did not get to remove. */
@@ -42,7 +52,15 @@ export class TrashBin {
 
   /** Resolves when everything is removed. */
   async empty(): Promise<void> {
+    this.#flush();
     while (this.#working.size > 0) await Promise.all(this.#working);
+  }
+
+  #flush(): void {
+    this.#timer?.clear();
+    this.#timer = null;
+    if (this.#gathered.length > 0) this.#start(this.#gathered);
+    this.#gathered = [];
   }
 
   #start(places: readonly string[]): void {
