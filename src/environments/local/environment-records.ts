@@ -59,10 +59,10 @@ export function hasRecord(directory: string): boolean {
   return existsSync(join(directory, fileName));
 }
 
-/** The names of all folders of environments. */
-export function listEnvironments(environmentsDir: string): string[] {
+/** The names of all folders in a place, of which there may be none yet. */
+export function listFolders(place: string): string[] {
   try {
-    return readdirSync(environmentsDir);
+    return readdirSync(place);
   } catch (error) {
     if (systemCodeOf(error) === "ENOENT") return [];
     throw error;

@@ -10,7 +10,7 @@ import { partName, planSkeleton, type BaseSystem } from "./base-system.ts";
 import { copyOwned, setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
 import { planHostDirectories, readMountPoints, type HostPlan, type HostView } from "./plan-host-directories.ts";
-import { planStaging } from "./staging.ts";
+import { planOwnFolder } from "./own-folders.ts";
 import { publish } from "./toolbox.ts";
 import { makeSkeleton } from "./make-skeleton.ts";
 
@@ -33,7 +33,7 @@ export async function openHostBase({ basesDir, idMap, host, signal }: HostBaseOp
   const base: BaseSystem = { kind: "host", description: readName(), key, overlays: plan.overlays };
   const directory = join(basesDir, key);
   if (existsSync(directory)) return base;
-  const staging = planStaging(directory, host);
+  const staging = planOwnFolder(directory, host);
   try {
     mkdirSync(staging);
     chmodSync(staging, 0o711);

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { removeControlGroups, unthrottle } from "./control-groups.ts";
-import { hasRecord, isAlive, listEnvironments, readRecord, type EnvironmentRecord } from "./environment-records.ts";
+import { hasRecord, isAlive, listFolders, readRecord, type EnvironmentRecord } from "./environment-records.ts";
 import type { LocalGround } from "./local-ground.ts";
-import { findAbandonedStagings } from "./staging.ts";
+import { findAbandonedFolders } from "./own-folders.ts";
 
 // A folder without a record is one whose process was killed while it made it, or is making it now.
 const oldestUnrecordedMs = 60_000;
@@ -12,9 +12,9 @@ const oldestUnrecordedMs = 60_000;
 export async function reapLeftovers(ground: LocalGround): Promise<void> {
   const { layout, host } = ground;
   ground.trash.sweep();
-  for (const place of [layout.bases, layout.tools])
-    for (const path of findAbandonedStagings(place, host)) ground.trash.throwAway(path);
-  for (const name of listEnvironments(layout.environments)) {
+  for (const place of [layout.bases, layout.tools, layout.pipes])
+    for (const path of findAbandonedFolders(place, host)) ground.trash.throwAway(path);
+  for (const name of listFolders(layout.environments)) {
     const directory = join(layout.environments, name);
     const record = readRecord(directory);
     if (
@@ -28,7 +28,7 @@ export async function reapLeftovers(ground: LocalGround): Promise<void> {
 
 /** Removes an environment by its id, whoever made it; one that is gone is fine. */
 export async function removeLeftover(ground: LocalGround, id: string): Promise<void> {
-  const name = listEnvironments(ground.layout.environments).find((entry) => entry === id);
+  const name = listFolders(ground.layout.environments).find((entry) => entry === id);
   if (name === undefined) return;
   const directory = join(ground.layout.environments, name);
   await remove(ground, directory, readRecord(directory));

@@ -11,6 +11,8 @@ export interface LocalLayout {
   readonly images: string;
   readonly bases: string;
   readonly tools: string;
+  /** One folder for each process that runs commands, named after it. */
+  readonly pipes: string;
   /** What is being removed. */
   readonly trash: string;
 }
@@ -26,6 +28,7 @@ export function planLayout(cacheDir: string): LocalLayout {
     images: at("images"),
     bases: at("bases"),
     tools: at("tools"),
+    pipes: at("pipes"),
     trash: at("trash"),
   };
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { arch } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
@@ -20,7 +19,7 @@ import { buildLocalImage } from "./dockerfile/build-image.ts";
 import { planLocalImage } from "./dockerfile/plan-image.ts";
 import { createLocalEnvironment } from "./create-local-environment.ts";
 import { enterLocalEnvironment } from "./enter-local-environment.ts";
-import { listEnvironments, readRecord } from "./environment-records.ts";
+import { listFolders, readRecord } from "./environment-records.ts";
 import { openHostBase } from "./host-base.ts";
 import { findTool, toolPath } from "./host-tools.ts";
 import { loadImage } from "./image-store.ts";
@@ -33,6 +32,7 @@ import type { LocalEnvironment } from "./local-environment.ts";
 import type { LocalGround, PreparedGround } from "./local-ground.ts";
 import { readBaseReference } from "./local-image.ts";
 import { makeLayout, planLayout } from "./local-layout.ts";
+import { planOwnFolder } from "./own-folders.ts";
 import { probeLocal, refuseOtherSystems } from "./probe-local.ts";
 import { openRootfsBase } from "./rootfs-base.ts";
 import { openToolbox } from "./toolbox.ts";
@@ -79,8 +79,7 @@ export function planGround(options: Pick<OpenProviderOptions, "config" | "host" 
     groupPlaces,
     capabilities,
     trash: new TrashBin({ directory: layout.trash, idMap, path, clock }),
-    // Among what is removed anyway when this process is killed.
-    pipes: new PipeStock(join(layout.trash, randomUUID()), path),
+    pipes: new PipeStock(planOwnFolder(join(layout.pipes, "pipes"), host), path),
   };
 }
 
@@ -140,7 +139,7 @@ class LocalProvider implements EnvironmentProvider {
     signal.throwIfAborted();
     const { environments } = this.#ground.layout;
     const wanted = Object.entries(labels);
-    return listEnvironments(environments)
+    return listFolders(environments)
       .flatMap((name) => readRecord(join(environments, name)) ?? [])
       .filter((record) => wanted.every(([key, value]) => record.labels[key] === value))
       .map(({ id, labels: worn, state }) => ({ id, labels: worn, isKept: state === "kept" }));

@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
-import { closeSync, constants, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, constants, mkdirSync, openSync, rmSync, unlinkSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Clock } from "../../base/clock.ts";
-import { systemCodeOf } from "../../base/rollout-error.ts";
 import type { OutputSink } from "../environment.ts";
 
 const batch = 64;
@@ -21,7 +20,7 @@ export interface OutputPipe {
 
 /**
  * Makes pipes for the output of commands, many at a time. What Node makes itself are sockets, and `/dev/stdout` of a
- * command cannot be opened again when it is one. Others may remove the folder at any time.
+ * command cannot be opened again when it is one.
  */
 export class PipeStock implements Disposable {
   readonly #directory: string;
@@ -43,8 +42,7 @@ export class PipeStock implements Disposable {
   async take(): Promise<OutputPipe> {
     for (;;) {
       const file = this.#ready.pop();
-      const pipe = file === undefined ? null : openPipe(file);
-      if (pipe !== null) return pipe;
+      if (file !== undefined) return openPipe(file);
       await this.prepare();
     }
   }
@@ -55,30 +53,21 @@ export class PipeStock implements Disposable {
   }
 
   async #make(): Promise<void> {
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const files = Array.from({ length: batch }, () => join(this.#directory, String(++this.#made)));
-    const make = async (): Promise<void> => {
-      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
-      // Writable for every user inside; nobody else gets through to them.
-      await promisify(execFile)("mkfifo", ["-m", "666", "--", ...files], { env: { PATH: this.#path } });
-    };
-    // Once more, if the folder was removed between the two.
-    await make().catch(make);
+    // Writable for every user inside; nobody else gets through to them.
+    await promisify(execFile)("mkfifo", ["-m", "666", "--", ...files], { env: { PATH: this.#path } });
     this.#ready.push(...files);
   }
 }
 
-function openPipe(file: string): OutputPipe | null {
-  try {
-    // Without waiting for a writer: we are going to be the one who brings it.
-    const readDescriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const writeDescriptor = openSync(`/proc/self/fd/${readDescriptor}`, constants.O_WRONLY);
-    // Never used twice: a process that is left may still hold it.
-    rmSync(file, { force: true });
-    return { readDescriptor, writeDescriptor };
-  } catch (error) {
-    if (systemCodeOf(error) === "ENOENT") return null;
-    throw error;
-  }
+function openPipe(file: string): OutputPipe {
+  // Without waiting for a writer: we are going to be the one who brings it.
+  const readDescriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writeDescriptor = openSync(file, constants.O_WRONLY);
+  // Never used twice: a process that is left may still hold it.
+  unlinkSync(file);
+  return { readDescriptor, writeDescriptor };
 }
 
 /** Gives back a pipe that nobody got to use. */

@@ -31,6 +31,7 @@ export interface ProcessReach {
 
 /** Every living process in the sandbox beside its first one. */
 export function findProcesses(sandboxPid: number): SandboxProcess[] {
+  if (isAlone(sandboxPid)) return [];
   const namespace = readNamespace(sandboxPid);
   if (namespace === null) return [];
   const found: SandboxProcess[] = [];
@@ -41,6 +42,15 @@ export function findProcesses(sandboxPid: number): SandboxProcess[] {
     if (process !== null) found.push(process);
   }
   return found;
+}
+
+// Its own view of the processes is a short list, and no program in it can put another one in its place.
+function isAlone(sandboxPid: number): boolean {
+  try {
+    return readdirSync(`/proc/${sandboxPid}/root/proc`).every((name) => name === "1" || !(Number(name) > 0));
+  } catch {
+    return false;
+  }
 }
 
 function readNamespace(pid: number): string | null {

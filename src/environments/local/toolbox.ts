@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import type { Host } from "../../base/host.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
 import { findTool } from "./host-tools.ts";
-import { planStaging } from "./staging.ts";
+import { planOwnFolder } from "./own-folders.ts";
 
 /** Where an environment sees the tools we use inside it: read-only, and not those that its own processes may replace. */
 export const toolboxMount = "/.rollout";
@@ -45,7 +45,7 @@ export async function openToolbox({ toolsDir, path, host, signal }: ToolboxOptio
   }
   const box = join(toolsDir, hash.digest("hex").slice(0, 16));
   if (existsSync(box)) return box;
-  const staging = planStaging(box, host);
+  const staging = planOwnFolder(box, host);
   mkdirSync(join(staging, "bin"), { recursive: true, mode: 0o755 });
   mkdirSync(join(staging, "lib"), { mode: 0o755 });
   for (const [place, source] of all) {
