@@ -113,8 +113,8 @@ function forgetVolatile(work: string): void {
   for (const part of readdirSync(work)) {
     const path = join(work, part, "work");
     try {
-      chmodSync(path, 0o700);
-      chmodSync(join(path, "incompat"), 0o700);
+      // Nobody but root may enter them as they are, and the caller is only root inside.
+      for (const way of ["", "incompat", "incompat/volatile"]) chmodSync(join(path, way), 0o700);
       rmSync(join(path, "incompat"), { recursive: true });
     } catch {
       // It was unmounted in good order.
