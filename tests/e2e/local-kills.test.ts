@@ -48,8 +48,7 @@ async function holdTeardown(running: Running, room: LocalRoom): Promise<() => vo
   const begun = room.path("jobs/job", cut, "command/stdout.txt");
   await running.until("the agent works", () => existsSync(begun) && readFileSync(begun, "utf8") === "begun\n");
   const [id = ""] = rig.environments();
-  const record = readFileSync(join(rig.environmentDir(id), "record.json"), "utf8");
-  const { groups } = JSON.parse(record) as { readonly groups: readonly string[] };
+  const { groups } = rig.record(id);
   const stranger = spawn("sleep", ["4714"], { stdio: "ignore" });
   onTestFinished(() => void stranger.kill());
   writeFileSync(join(groups[0] ?? "", "cgroup.procs"), String(stranger.pid));

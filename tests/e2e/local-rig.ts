@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,6 +27,8 @@ export interface LocalRig {
   /** The folders of environments, by their ids. */
   environments(): string[];
   environmentDir(id: string): string;
+  /** What is written about an environment: its first process and its control groups. */
+  record(id: string): { readonly first: { readonly pid: number } | null; readonly groups: readonly string[] };
   /** What is still being removed. */
   debris(): string[];
   /** Words of every process of the machine that stands in one of its environments or works on one. */
@@ -54,6 +57,7 @@ export async function openLocalRig(): Promise<LocalRig> {
     },
     environments: () => list(join(local, "environments")).filter((name) => name.startsWith("local-")),
     environmentDir: (id) => join(local, "environments", id),
+    record: (id) => JSON.parse(readFileSync(join(rig.environmentDir(id), "record.json"), "utf8")),
     debris: () => list(join(local, "trash")),
     processes: () => findProcesses(basename(home)),
     mountsAndGroups(ids) {
@@ -71,9 +75,12 @@ export async function openLocalRig(): Promise<LocalRig> {
   };
   beforeEach((context) => void (reason !== null && cannotRun(context, reason)));
   afterAll(async () => {
-    await eventually("nothing is left running", () => rig.processes());
-    expect({ environments: rig.environments(), debris: rig.debris() }).toEqual({ environments: [], debris: [] });
-    rmSync(home, { recursive: true, force: true });
+    try {
+      await eventually("nothing is left running", () => rig.processes());
+      expect({ environments: rig.environments(), debris: rig.debris() }).toEqual({ environments: [], debris: [] });
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
   });
   return rig;
 }

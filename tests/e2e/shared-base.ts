@@ -1,4 +1,5 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -20,7 +21,7 @@ export function setup(project: TestProject): void {
   project.provide("sharedBaseDir", directory);
 }
 
-/** Removes it. */
-export function teardown(): void {
-  if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+/** Removes it, while whoever runs the tests can still see to its processes. */
+export async function teardown(): Promise<void> {
+  if (directory !== undefined) await rm(directory, { recursive: true, force: true });
 }
