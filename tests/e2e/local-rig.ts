@@ -1,6 +1,5 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeEach, expect, inject } from "vitest";
@@ -42,7 +41,7 @@ export interface LocalRig {
 
 /** Opens the rig of a test file; its tests are not run where the local environment cannot, and must leave nothing. */
 export async function openLocalRig(): Promise<LocalRig> {
-  const home = mkdtempSync(join(tmpdir(), "rollout-e2e-local-"));
+  const home = mkdtempSync(join(inject("sharedBaseDir"), "rollout-e2e-local-"));
   const cacheDir = join(home, "rollout");
   const local = join(cacheDir, "local");
   shareBase(local);
