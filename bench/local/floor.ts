@@ -40,7 +40,7 @@ export function openFloor(options: FloorOptions): Floor {
         runSlot(
           script,
           directory,
-          `${batch}-${slot}`,
+          `${process.pid}-${batch}-${slot}`,
           Math.floor(trials / inFlight) + (slot < trials % inFlight ? 1 : 0),
         ),
       );
