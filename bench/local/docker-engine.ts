@@ -32,7 +32,9 @@ export async function openDockerEngine(directory: string, taskDirectory: string)
   try {
     const { Version: version } = JSON.parse(String(await call("GET", "/version"))) as { Version: string };
     const images = JSON.parse(String(await call("GET", "/images/json"))) as readonly Image[];
-    const image = images.toSorted((a, b) => a.Size - b.Size)[0];
+    // What was built for a task may be removed by whoever built it.
+    const lasting = images.filter(({ RepoTags: tags }) => !tags?.some((tag) => tag.startsWith("rollout-")));
+    const image = lasting.toSorted((a, b) => a.Size - b.Size)[0];
     if (image === undefined) return `the engine at ${host} has no image`;
     const archives = makeArchives(directory, taskDirectory);
     await runTrial(call, image.Id, archives);

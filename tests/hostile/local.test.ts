@@ -335,6 +335,10 @@ describe("nothing outlives its owner", () => {
     await next.probe(never);
     expect(await next.findEnvironments({ who: "abandoned" }, never)).toEqual([]);
     expect(readdirSync(environmentsDir).filter((name) => name.includes("abandoned"))).toEqual([]);
+    const pipes = readdirSync(join(cacheDir, "local", "pipes"));
+    expect(pipes.filter((name) => name.startsWith(`${child.pid}_`))).toEqual([]);
+    // Those of the living are left alone.
+    expect(pipes.filter((name) => name.startsWith(`${process.pid}_`))).not.toEqual([]);
     const groups = execFileSync("find", ["/sys/fs/cgroup", "-name", "*abandoned*"], { encoding: "utf8" });
     expect(groups).toBe("");
   });

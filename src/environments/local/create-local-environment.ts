@@ -11,7 +11,7 @@ import { LocalEnvironment } from "./local-environment.ts";
 import type { PreparedGround } from "./local-ground.ts";
 import { defaultPath, type LocalImage } from "./local-image.ts";
 import { planMounts } from "./plan-mounts.ts";
-import { makeDisk, startSandbox, type Sandbox } from "./sandbox.ts";
+import { makeDisk, makeFolder, startSandbox, type Sandbox } from "./sandbox.ts";
 
 export interface LocalCreation extends Omit<CreateEnvironmentRequest, "image"> {
   readonly image: LocalImage;
@@ -39,13 +39,15 @@ export async function createLocalEnvironment(
     const groupDirectories = ground.groupPlaces ? planGroupDirectories(ground.groupPlaces, groupName) : [];
     const record = planRecord(ground, request, id, groupDirectories);
     // Before all else: whoever comes after a sudden end finds what there is to remove by its record.
-    mkdirSync(directory, { mode: 0o700 });
+    makeFolder(directory, idMap);
     writeRecord(directory, record);
-    makeDisk(disk);
     groups = ground.groupPlaces && openControlGroups(ground.groupPlaces, groupName, limits);
-    writeNameServers(ground, join(directory, memoryDiskBytes === null ? "disk" : "stage"));
+    const meanwhile = (): void => {
+      makeDisk(disk);
+      writeNameServers(ground, join(directory, memoryDiskBytes === null ? "disk" : "stage"));
+    };
     const [started] = await Promise.all([
-      startSandbox({ ...disk, prelude: groups?.firstPrelude, signal }),
+      startSandbox({ ...disk, prelude: groups?.firstPrelude, meanwhile, signal }),
       ground.pipes.prepare(),
     ]);
     sandbox = started;

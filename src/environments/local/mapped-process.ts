@@ -13,6 +13,8 @@ export interface MappedProcessOptions {
   readonly stdin: "ignore" | "pipe";
   /** Shell text that it runs first, still with the rights of the caller. */
   readonly prelude?: string | undefined;
+  /** Done while it starts; the command does not begin before. */
+  readonly meanwhile?: (() => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -44,7 +46,10 @@ export async function startMapped(argv: readonly string[], options: MappedProces
   // It breaks when the process ends, which is told by its exit.
   channel.on("error", () => {});
   try {
-    await waitForLine(child, channel, () => complaint, signal);
+    const waiting = waitForLine(child, channel, () => complaint, signal);
+    waiting.catch(() => {});
+    options.meanwhile?.();
+    await waiting;
     const pid = child.pid ?? 0;
     await writeIdMap(pid, idMap, signal);
     channel.write("\n");

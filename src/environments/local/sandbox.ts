@@ -47,6 +47,8 @@ export interface SandboxOptions {
   readonly isRestart: boolean;
   /** Shell text that runs before, still with the rights of the caller. */
   readonly prelude?: string | undefined;
+  /** Makes what the sandbox needs to be there while its processes start. */
+  readonly meanwhile?: (() => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -64,7 +66,14 @@ export interface Sandbox {
   kill(): Promise<void>;
 }
 
-/** Makes the folders of a new environment on the host; whoever is root inside owns them. */
+/** Makes the folder of a new environment, where others on this machine cannot look. */
+export function makeFolder(directory: string, idMap: IdMap): void {
+  mkdirSync(directory, { recursive: true });
+  chmodSync(directory, 0o700);
+  setOwner(directory, idMap);
+}
+
+/** Makes the folders in it; whoever is root inside owns them. */
 export function makeDisk({ directory, plan, idMap, memoryDiskBytes }: Omit<SandboxOptions, "signal">): void {
   const disk = join(directory, memoryDiskBytes === null ? "disk" : "stage");
   const make = (path: string, mode: number): void => {
@@ -72,19 +81,14 @@ export function makeDisk({ directory, plan, idMap, memoryDiskBytes }: Omit<Sandb
     chmodSync(path, mode);
     setOwner(path, idMap);
   };
-  for (const path of [directory, join(directory, "root"), join(directory, "disk"), disk]) make(path, 0o755);
+  for (const path of [join(directory, "root"), join(directory, "disk"), disk]) make(path, 0o755);
   for (const path of ["upper", "work", "volumes"]) make(join(disk, path), 0o755);
   for (const [path, mode] of Object.entries(plan.directories)) make(join(disk, path), mode);
-  // Others on this machine must not look into it.
-  chmodSync(directory, 0o700);
 }
 
-/** Starts the sandbox of an environment whose folders are made. */
+/** Starts the sandbox of an environment whose folder is made. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { directory, plan, idMap, memoryDiskBytes, signal } = options;
-  writeFileSync(join(directory, "mounts"), renderMountTable(plan.mounts));
-  chmodSync(join(directory, "mounts"), 0o644);
-  if (options.isRestart) forgetVolatile(join(directory, "disk", "work"));
   const size = memoryDiskBytes === null ? "" : String(memoryDiskBytes);
   const firstProcess = toolWords("cat");
   const namespaces = ["-m", "-p", "-f", "-i", "-u", "--kill-child=KILL"];
@@ -95,6 +99,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     path: options.path,
     stdin: "ignore",
     prelude: options.prelude,
+    meanwhile() {
+      options.meanwhile?.();
+      writeFileSync(join(directory, "mounts"), renderMountTable(plan.mounts));
+      chmodSync(join(directory, "mounts"), 0o644);
+      if (options.isRestart) forgetVolatile(join(directory, "disk", "work"));
+    },
     signal,
   });
   try {
