@@ -79,7 +79,8 @@ describe("what is kept of a job", () => {
     const room = await rig.makeRoom({ one: { instruction: work } }, { environment });
     const { code, stderr } = await room.run(["job.yaml"]);
     expect(code).toBe(0);
-    expect(stderr).not.toContain("enter it with");
+    expect(stderr).not.toContain("kept environment");
+    expect((await room.trial("agent/tasks/one__1")).warnings).toEqual([expect.stringContaining("could not be kept")]);
     expect([...rig.processes(), ...rig.environments(), ...rig.debris()]).toEqual([]);
   });
 });

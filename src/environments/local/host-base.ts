@@ -10,6 +10,7 @@ import { partName, planSkeleton, type BaseSystem } from "./base-system.ts";
 import { copyOwned, setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
 import { planHostDirectories, readMountPoints, type HostPlan, type HostView } from "./plan-host-directories.ts";
+import { markUsed } from "./mark-used.ts";
 import { planOwnFolder } from "./own-folders.ts";
 import { publish } from "./toolbox.ts";
 import { makeSkeleton } from "./make-skeleton.ts";
@@ -32,7 +33,7 @@ export async function openHostBase({ basesDir, idMap, host, signal }: HostBaseOp
   const key = `host-${await hashHost(plan, idMap, signal)}`;
   const base: BaseSystem = { kind: "host", description: readName(), key, overlays: plan.overlays };
   const directory = join(basesDir, key);
-  if (existsSync(directory)) return base;
+  if (markUsed(directory)) return base;
   const staging = planOwnFolder(directory, host);
   try {
     mkdirSync(staging);

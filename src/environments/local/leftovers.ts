@@ -7,12 +7,13 @@ import { findAbandonedFolders } from "./own-folders.ts";
 
 // A folder without a record is one whose process was killed while it made it, or is making it now.
 const oldestUnrecordedMs = 60_000;
+const oldestBaseMs = 14 * 86_400_000;
 
-/** Removes what processes left that were killed; what was kept on purpose stays. */
+/** Removes what processes left that were killed, and bases that nobody asked for in weeks; what was kept on purpose stays. */
 export async function reapLeftovers(ground: LocalGround): Promise<void> {
   const { layout, host } = ground;
   ground.trash.sweep();
-  for (const place of [layout.bases, layout.tools, layout.pipes])
+  for (const place of [layout.bases, layout.tools, layout.pipes, layout.environments])
     for (const path of findAbandonedFolders(place, host)) ground.trash.throwAway(path);
   for (const name of listFolders(layout.environments)) {
     const directory = join(layout.environments, name);
@@ -24,6 +25,21 @@ export async function reapLeftovers(ground: LocalGround): Promise<void> {
       await remove(ground, directory, record).catch(() => {});
     }
   }
+  throwAwayOldBases(ground);
+}
+
+// The base of a host that was updated since is never asked for again; what was kept may still stand on it.
+function throwAwayOldBases({ layout, clock, trash }: LocalGround): void {
+  const used = new Set(listFolders(layout.environments).map((name) => readBaseKey(join(layout.environments, name))));
+  for (const name of listFolders(layout.bases)) {
+    const path = join(layout.bases, name);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats && clock.now() - stats.mtimeMs > oldestBaseMs && !used.has(name)) trash.throwAway(path);
+  }
+}
+
+function readBaseKey(directory: string): string | undefined {
+  return readRecord(directory)?.base.key;
 }
 
 /** Removes an environment by its id, whoever made it; one that is gone is fine. */

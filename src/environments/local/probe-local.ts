@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,6 +7,7 @@ import { setOwner } from "./copy-owned.ts";
 import { findTool } from "./host-tools.ts";
 import type { LocalGround } from "./local-ground.ts";
 import { startMapped, waitForExit } from "./mapped-process.ts";
+import { planOwnFolder } from "./own-folders.ts";
 
 const tools: Readonly<Record<string, string>> = {
   unshare: "util-linux",
@@ -86,10 +86,10 @@ export function refuseOtherSystems(platform: NodeJS.Platform): void {
 }
 
 async function tryOut(
-  { layout, idMap, path }: LocalGround,
+  { layout, idMap, path, host }: LocalGround,
   signal: AbortSignal,
 ): Promise<{ readonly step: string; readonly complaint: string } | null> {
-  const directory = join(layout.environments, `probe-${randomUUID().slice(0, 8)}`);
+  const directory = planOwnFolder(join(layout.environments, "probe"), host);
   for (const name of ["", "lower", "upper", "work", "root"]) {
     mkdirSync(join(directory, name));
     setOwner(join(directory, name), idMap);

@@ -13,6 +13,7 @@ import { setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
 import { makeSkeleton } from "./make-skeleton.ts";
 import { startMapped, waitForExit } from "./mapped-process.ts";
+import { markUsed } from "./mark-used.ts";
 import { planOwnFolder } from "./own-folders.ts";
 import { publish } from "./toolbox.ts";
 import { writeHeld } from "./write-held.ts";
@@ -38,7 +39,7 @@ export async function openRootfsBase(options: RootfsOptions): Promise<BaseSystem
   const key = `rootfs-${await hashSource(source, idMap, signal)}`;
   const base: BaseSystem = { kind: "rootfs", description: options.source, key, overlays: [] };
   const directory = join(basesDir, key);
-  if (existsSync(directory)) return base;
+  if (markUsed(directory)) return base;
   const staging = planOwnFolder(directory, options.host);
   const root = join(staging, "_");
   try {

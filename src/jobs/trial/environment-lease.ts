@@ -13,6 +13,8 @@ export interface KeptEnvironment {
 
 export interface TeardownReport {
   readonly kept: readonly KeptEnvironment[];
+  /** Ids of those that were to be kept and cannot be, because they end with this process. */
+  readonly unkept: readonly string[];
   /** What went wrong; the environments it speaks of may still be there. */
   readonly problems: readonly string[];
 }
@@ -24,6 +26,7 @@ export class EnvironmentLease implements AsyncDisposable {
   readonly #held: Environment[] = [];
   readonly #late: { readonly name: string; readonly gone: Promise<void> }[] = [];
   readonly #kept: KeptEnvironment[] = [];
+  readonly #unkept: string[] = [];
   readonly #problems: string[] = [];
   #isKept = false;
 
@@ -65,7 +68,7 @@ export class EnvironmentLease implements AsyncDisposable {
   }
 
   get report(): TeardownReport {
-    return { kept: this.#kept, problems: this.#problems };
+    return { kept: this.#kept, unkept: this.#unkept, problems: this.#problems };
   }
 
   /** Never throws: what fails is in the report. */
@@ -77,9 +80,12 @@ export class EnvironmentLease implements AsyncDisposable {
   }
 
   async #retire(environment: Environment): Promise<void> {
-    const problem = this.#context.provider.capabilities.stop
-      ? await this.#bounded("stop", environment, (signal) => environment.stop(signal))
-      : null;
+    const { stop: canStop } = this.#context.provider.capabilities;
+    if (!canStop && environment.enterCommand() === null) {
+      this.#unkept.push(environment.id);
+      return this.#destroy(environment);
+    }
+    const problem = canStop ? await this.#bounded("stop", environment, (signal) => environment.stop(signal)) : null;
     if (problem !== null) this.#problems.push(problem);
     this.#kept.push({ id: environment.id, enter: environment.enterCommand() ?? this.#ownEnterCommand });
   }

@@ -165,10 +165,23 @@ describe("preserve_env", () => {
   });
 
   test("R26: a provider that cannot stop leaves what is kept running", async () => {
-    const { job, operations, left } = await run("always", { capabilities: { stop: false } });
+    const { job, operations, left } = await run("always", {
+      capabilities: { stop: false },
+      onEnvironment: (environment) => (environment.enterCommand = () => "enter it"),
+    });
     await job.finished;
     expect(operations).toEqual([]);
     expect(await left()).toHaveLength(1);
+  });
+
+  test("R26: what can neither be stopped nor entered is not kept, and the trial says so", async () => {
+    const { job, operations, left } = await run("always", { capabilities: { stop: false } });
+    const { teardown, warnings, error } = (await job.finished).trial(onlyTrial);
+    expect(operations).toEqual(["destroy"]);
+    expect(await left()).toEqual([]);
+    expect(teardown?.kept).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining("could not be kept")]);
+    expect(error).toBeNull();
   });
 
   test("R26: the command that enters what was kept is recorded", async () => {

@@ -124,6 +124,7 @@ export class TrialLedger {
   tornDown(report: TeardownReport): TrialResultFile {
     if (!this.#result) throw new Error("a trial was torn down before it had a result");
     for (const problem of report.problems) this.warn(problem);
+    for (const id of report.unkept) this.warn(`environment ${id} could not be kept: it has no way back in`);
     const teardownError = {
       type: "environment_teardown_failed",
       message: report.problems.join("\n"),
