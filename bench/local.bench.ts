@@ -1,6 +1,6 @@
 // What a trial costs on the local environment, interleaved with the same mounts, commands and copies from a shell
 // script (the floor) and with a Docker engine where one answers. ROLLOUT_BENCH_TRIALS sets the length of the long job
-// (2,000), ROLLOUT_BENCH_ROUNDS how often the contenders take turns (5).
+// (2,000), ROLLOUT_BENCH_ROUNDS how often the contenders take turns (3).
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { openSubject, type IdleMemory } from "./local/subject.ts";
 import { writeTrivialTask } from "./local/trivial-task.ts";
 
 const longTrials = Number(process.env["ROLLOUT_BENCH_TRIALS"] ?? 2000);
-const rounds = Number(process.env["ROLLOUT_BENCH_ROUNDS"] ?? 5);
+const rounds = Number(process.env["ROLLOUT_BENCH_ROUNDS"] ?? 3);
 const root = mkdtempSync(join(tmpdir(), "rollout-bench-"));
 const bars: { readonly text: string; readonly isMet: boolean }[] = [];
 
@@ -43,8 +43,8 @@ async function benchTrials(
   inFlight: number,
   contenders: { readonly floor: Contender | null; readonly us: Contender; readonly docker: Contender | null },
 ): Promise<void> {
-  // Long enough that the ends of a batch, where fewer are in flight, do not count; an engine is too slow for that.
-  const trials = Math.max(32, inFlight * 4);
+  // Long enough that the start of a job, and its end where fewer are in flight, hardly count; an engine is too slow for that.
+  const trials = Math.max(128, inFlight * 8);
   const dockerTrials = Math.max(4, inFlight);
   const costs: Record<keyof typeof contenders, Cost[]> = { floor: [], us: [], docker: [] };
   for (let round = 0; round < rounds; round++) {
