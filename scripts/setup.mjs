@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
 } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -116,7 +117,12 @@ function installDependencies() {
     existsSync(installed) &&
     existsSync(join(root, "node_modules")) &&
     readFileSync(installed, "utf8") === readFileSync(lock, "utf8");
-  if (isCurrent) return;
+  if (isCurrent) {
+    // The launcher asks which is newer, and a copy or a checkout gives files new times.
+    const now = new Date();
+    utimesSync(installed, now, now);
+    return;
+  }
   say("installing dependencies");
   // On the fetched runtime: under an older Node npm leaves out optional binaries that ask for a newer one.
   const env = { ...process.env, PATH: `${runtimeDir}${delimiter}${process.env.PATH}` };
@@ -127,7 +133,12 @@ function installDependencies() {
 
 if (!isNewEnough(process.version) && Number(process.versions.node.split(".")[0]) < 20)
   fail(`Node ${process.version} is too old even to set up; install Node >= 20`);
-linkRuntime();
-installDependencies();
+try {
+  linkRuntime();
+  installDependencies();
+} catch (error) {
+  if (error.code !== "EACCES" && error.code !== "EPERM" && error.code !== "EROFS") throw error;
+  fail(`${root} is not set up for you, and you may not write there (${error.code}); clone a checkout of your own`);
+}
 if (!process.argv.includes("--no-build")) run(runtimeNode, [join(root, "scripts", "build.ts")]);
 say("ready");

@@ -44,7 +44,7 @@ describe("schemaProblems says", () => {
     ["that a number is no text", { ratio: "high" }, 'f ratio: expected a number, got "high"'],
     ["that nothing stands there", { name: null }, "f name: expected a string, got nothing"],
     ["that a table stands there", { name: { a: 1 } }, "f name: expected a string, got a table"],
-    ["that a list stands there", { inner: [] }, "f inner: expected a table, got a list"],
+    ["that a list stands there", { inner: [] }, "f inner: expected a table, got a list; its keys are deep"],
     ["that a list was expected", { list: "x" }, 'f list: expected a list, got "x"'],
     ["that a table was expected", { env: 5 }, "f env: expected a table, got 5"],
     ["that a function stands there", { name: () => 1 }, "f name: expected a string, got a function"],

@@ -6,6 +6,8 @@ import { describeUnknown, suggest } from "./suggest.ts";
 
 type Path = readonly (string | number)[];
 
+const mostNamedKeys = 3;
+
 /** Says where a key stands in what a person wrote. */
 export type PlaceOf = (path: Path, of: "key" | "value") => Pick<Problem, "file" | "line" | "column">;
 
@@ -26,7 +28,10 @@ function issueProblems(issue: z.core.$ZodIssue, schema: z.ZodType, placeOf: Plac
     const known = knownKeysAt(schema, path);
     return issue.keys.map((key) => toProblem([...path, key], "key", describeUnknown("key", key, known)));
   }
-  return [toProblem(path, issue.code === "invalid_key" ? "key" : "value", describeIssue(issue))];
+  const keys = issue.code === "invalid_type" && issue.expected === "object" ? knownKeysAt(schema, path) : [];
+  // More are no help to somebody who thought that it takes a value.
+  const known = keys.length > 0 && keys.length <= mostNamedKeys ? `; its keys are ${keys.join(", ")}` : "";
+  return [toProblem(path, issue.code === "invalid_key" ? "key" : "value", describeIssue(issue) + known)];
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {

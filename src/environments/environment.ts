@@ -113,7 +113,7 @@ export interface ExecResult {
   /** Null when a signal ended it. */
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** True when the memory limit killed it. */
+  /** True when the memory limit killed it, or something that it started. */
   readonly outOfMemory: boolean;
 }
 

@@ -21,7 +21,8 @@ const cases: Readonly<Record<string, Case>> = {
   "step-fails": {
     type: "environment_build_failed",
     dockerfile: "FROM debian\nRUN echo compiling; echo no such header >&2; exit 7\n",
-    message: /^Dockerfile line 2: RUN .* ended with exit code 7\ncompiling\nno such header$/,
+    message:
+      /^Dockerfile line 2: RUN .* ended with exit code 7; it last printed:\ncompiling\nno such header\n\(replayed on /,
   },
   "step-hangs": {
     type: "environment_build_timeout",

@@ -50,7 +50,7 @@ describe("what a result says of its environment", () => {
     const room = await rig.makeRoom(tasks);
     const { code, stderr } = await room.run(["job.yaml"]);
     expect(code).toBe(0);
-    expect(stderr).toContain("docker_image python:3.13 is not used by the local environment");
+    expect(stderr).toContain("docker_image python:3.13 is not used: tasks run on this machine");
     const facts = await Promise.all(
       Object.keys(tasks).map(async (name) => (await room.trial(`agent/tasks/${name}__1`)).environment),
     );

@@ -1,6 +1,7 @@
 import { silentLog } from "../../base/log.ts";
 import { formatBytes } from "../../base/quantity.ts";
 import { shownPath } from "../../base/shown-path.ts";
+import { countText } from "../../report/number-text.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import type { ImagePlan } from "../../environments/environment.ts";
 import { loadProviderModule } from "../../environments/registry.ts";
@@ -136,9 +137,9 @@ function imageName(image: ImagePlan): string {
 
 function renderPlan(plan: PlanDescription, cwd: string): string {
   const lines = [
-    `${plan.trials} trials = ${plan.agents.length} agents x ${plan.tasks.length} tasks x ${plan.attempts} attempts, ${plan.concurrency} at once`,
+    `${countText(plan.trials, "trial")} = ${countText(plan.agents.length, "agent")} x ${countText(plan.tasks.length, "task")} x ${countText(plan.attempts, "attempt")}, ${plan.concurrency} at once`,
     `agents       ${plan.agents.join(", ")}`,
-    `environment  ${plan.environment}: ${plan.containers.total} containers in all, at most ${plan.containers.at_once} at once`,
+    `environment  ${plan.environment}: ${countText(plan.containers.total, "environment")} in all, at most ${plan.containers.at_once} at once`,
     `images       ${plan.images.build.length} to build, ${plan.images.pull.length} to pull`,
     `results      ${shownPath(plan.jobs_dir, cwd)}`,
     "",

@@ -91,7 +91,7 @@ export class CommandRunner {
     try {
       const [ended] = await Promise.all([this.#awaitEnd(child, signal), feedInput(child, request.feed)]);
       await this.#deliver(pumps, child, signal);
-      return { ...ended, outOfMemory: ended.exitCode !== 0 && countMemoryKills() > killsBefore };
+      return { ...ended, outOfMemory: countMemoryKills() > killsBefore };
     } finally {
       this.#running.delete(child);
       for (const pump of pumps) pump.drop();

@@ -5,8 +5,10 @@ export const localConfigSchema = z.strictObject({
   base: z
     .string()
     .min(1)
-    .default("host")
-    .describe("`host`, or a directory or tarball with a root file system, relative to the job file."),
+    .optional()
+    .describe(
+      "`host`, the default, or a directory or tarball with a root file system, relative to the job file. Who says `host` is not warned that FROM and `docker_image` are not used.",
+    ),
   storage: z
     .enum(["disk", "memory"])
     .default("disk")

@@ -104,7 +104,7 @@ class LocalProvider implements EnvironmentProvider {
 
   async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {
     signal.throwIfAborted();
-    const check = await planLocalImage(task, arch(), signal);
+    const check = await planLocalImage(task, arch(), this.#ground.config.base === undefined, signal);
     if (check.image && task.dockerImage !== null) this.#unusedImages.set(check.image.key, task.dockerImage);
     return check;
   }
@@ -187,7 +187,7 @@ class LocalProvider implements EnvironmentProvider {
       await probeLocal(this.#ground, signal);
       const [toolbox, base] = await Promise.all([
         openToolbox({ toolsDir: layout.tools, path, host, signal }),
-        config.base === "host"
+        config.base === undefined || config.base === "host"
           ? openHostBase({ basesDir, idMap, host, signal })
           : openRootfsBase({ basesDir, source: resolve(baseDir, config.base), idMap, host, path, signal }),
       ]);

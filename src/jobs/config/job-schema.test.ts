@@ -272,7 +272,7 @@ describe("a key is refused", () => {
     ["datasets[0].tasks", { tasks: [] }, "needs at least 1"],
     ["datasets[0].tasks[0]", { tasks: [5] }, "expected a string, got 5"],
     ["datasets[0].path", { path: "" }, "must not be empty"],
-    ["datasets[0].registry", { registry: "https://x" }, 'expected a table, got "https://x"'],
+    ["datasets[0].registry", { registry: "https://x" }, 'expected a table, got "https://x"; its keys are path, url'],
     ["datasets[0].registry.uri", { registry: { uri: "https://x" }, name: "n" }, 'unknown key; did you mean "url"?'],
     ["datasets[0].registry.url", { registry: { url: 5 }, name: "n" }, "expected a string, got 5"],
     [

@@ -13,7 +13,7 @@ import { failureOf, type Failure, type FailureType, type Step } from "./failure.
 import { collectLimitMs } from "./limits.ts";
 import { openCapture, runCaptured } from "./run-captured.ts";
 import { runVerifier, transferPaths, verifierPlacements, type VerifierOutcome } from "./run-verifier.ts";
-import { failureOfEnd } from "./step-end.ts";
+import { failureOfEnd, warningOfEnd } from "./step-end.ts";
 import type { TryState } from "./try-state.ts";
 
 export interface TryOutcome extends VerifierOutcome {
@@ -164,6 +164,8 @@ function openWorkspace(
         onLine: state.onLine,
         warn: state.warn,
       });
+      const warning = warningOfEnd(end, options.what, state.resources);
+      if (warning !== null) state.warn(warning);
       failure = failureOfEnd(end, options.what, options.failureType, state.resources);
       return failure === null;
     },

@@ -9,7 +9,7 @@ import { collectLogs } from "./collect-logs.ts";
 import type { Failure } from "./failure.ts";
 import { readReward } from "./reward.ts";
 import { runCaptured } from "./run-captured.ts";
-import { failureOfEnd } from "./step-end.ts";
+import { failureOfEnd, warningOfEnd } from "./step-end.ts";
 import type { TryState } from "./try-state.ts";
 import { VerifierTrouble } from "./verifier-trouble.ts";
 
@@ -59,6 +59,8 @@ export async function runVerifier(
   state.isCollected = true;
   for (const warning of trouble.warnings()) state.warn(warning);
 
+  const warning = warningOfEnd(end, "the test script", state.resources);
+  if (warning !== null) state.warn(warning);
   const failure = failureOfEnd(end, "the test script", "verifier_failed", state.resources);
   if (failure && nonzeroExit(state) === "error") return { reward: null, failure };
   const reading = await readReward(state.paths.logs, report);

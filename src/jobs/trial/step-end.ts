@@ -22,6 +22,12 @@ export function failureOfEnd(
   return { type, message, cause: null, detail: message };
 }
 
+/** What should be known of a command that ended well although something of it did not; null when there is nothing. */
+export function warningOfEnd({ result }: CapturedEnd, what: string, limits: ResourceLimits): string | null {
+  if (result.exitCode !== 0 || !result.outOfMemory) return null;
+  return `the memory limit of ${formatBytes(limits.memoryBytes)} killed something that ${what} had started`;
+}
+
 function exitMeaning(code: number): string {
   if (code === 126) return " (found but not executable)";
   if (code === 127) return " (command not found)";

@@ -86,7 +86,7 @@ async function buildLayer(
 async function runStep(
   environment: LocalEnvironment,
   ground: PreparedGround,
-  { context, output, signal }: BuildRequest,
+  { replay, context, output, signal }: BuildRequest,
   step: ReplayStep,
 ): Promise<void> {
   const hasOwners = ground.capabilities.owners;
@@ -110,7 +110,10 @@ async function runStep(
     signal.throwIfAborted();
     const isPlain = error instanceof RolloutError && error.code === "image_build_failed";
     const message = `Dockerfile line ${step.line}: ${isPlain ? "" : `${step.text}: `}${messageOf(error)}`;
-    throw new RolloutError("image_build_failed", [message, ...tail.lines()].join("\n"), { cause: error });
+    const lines = tail.lines();
+    const words = lines.length > 0 ? `; it last printed:\n${lines.join("\n")}` : "";
+    const where = `\n(replayed on ${ground.base.description}, not on ${replay.from})`;
+    throw new RolloutError("image_build_failed", message + words + where, { cause: error });
   }
 }
 
