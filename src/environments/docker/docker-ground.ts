@@ -1,0 +1,15 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Host } from "../../base/host.ts";
+import type { Log } from "../../base/log.ts";
+import type { Engine } from "./connection/open-engine.ts";
+import type { DockerConfig } from "./docker-config-schema.ts";
+
+/** What all the work of one provider stands on. */
+export interface DockerGround {
+  readonly engine: Engine;
+  readonly config: DockerConfig;
+  readonly baseDir: string;
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly log: Log;
+}
