@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 
 interface ImageAnswer {
   readonly Id: string;
-  readonly Config?: { readonly WorkingDir?: string };
+  readonly Config?: { readonly WorkingDir?: string; readonly Healthcheck?: object | null };
 }
 
 /** Creates, fills and starts a container; when that fails, nothing of it is left. */
@@ -28,7 +28,7 @@ export async function createDockerEnvironment(
   let id: string | null = null;
   try {
     const image = await inspectImage(ground, request.image, signal);
-    id = await createContainer(ground, request);
+    id = await createContainer(ground, request, image);
     signal.throwIfAborted();
     const environment = new DockerEnvironment({
       ground,
@@ -56,9 +56,15 @@ async function inspectImage(ground: DockerGround, image: string, signal: AbortSi
 }
 
 // Not to be aborted: what an engine has begun to create would otherwise belong to nobody.
-async function createContainer(ground: DockerGround, request: CreateEnvironmentRequest): Promise<string> {
+async function createContainer(
+  ground: DockerGround,
+  request: CreateEnvironmentRequest,
+  image: ImageAnswer,
+): Promise<string> {
   const { config, baseDir, engine } = ground;
-  const json = planContainer({ request, config, baseDir, hasInit: engine.hasInit, volumes: new Map() });
+  const hasHealthcheck = Boolean(image.Config?.Healthcheck);
+  const { hasInit } = engine;
+  const json = planContainer({ request, config, baseDir, hasInit, hasHealthcheck, volumes: new Map() });
   const create = async (name: string): Promise<string> => {
     const query = { name, platform: config.platform };
     const answer = await engine.client.json<{ Id: string }>({

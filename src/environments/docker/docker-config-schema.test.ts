@@ -10,7 +10,14 @@ const request = {
 };
 
 function plan(config: object, hasInit = true): Record<string, unknown> & { HostConfig: Record<string, unknown> } {
-  const options = { request, config: dockerConfigSchema.parse(config), baseDir: "/jobs", hasInit, volumes: new Map() };
+  const options = {
+    request,
+    config: dockerConfigSchema.parse(config),
+    baseDir: "/jobs",
+    hasInit,
+    hasHealthcheck: false,
+    volumes: new Map(),
+  };
   return planContainer(options) as ReturnType<typeof plan>;
 }
 

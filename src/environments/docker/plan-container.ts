@@ -20,6 +20,8 @@ export interface ContainerPlanOptions {
   /** Host paths of mounts are relative to it. */
   readonly baseDir: string;
   readonly hasInit: boolean;
+  /** The image brings a check of its own. */
+  readonly hasHealthcheck: boolean;
   /** Host directories that stand at paths of the container. */
   readonly volumes: ReadonlyMap<string, string>;
 }
@@ -36,7 +38,7 @@ export function planContainer(options: ContainerPlanOptions): Record<string, unk
     ...(config.user === undefined ? {} : { User: config.user }),
     Labels: { ...request.labels, [ownLabel]: "docker" },
     // What an image checks about its own service says nothing about a container that runs something else.
-    Healthcheck: { Test: ["NONE"] },
+    ...(options.hasHealthcheck ? { Healthcheck: { Test: ["NONE"] } } : {}),
     HostConfig: planHost(options, usesInit),
   };
 }

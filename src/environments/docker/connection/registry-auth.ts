@@ -109,13 +109,18 @@ function runHelper(
 
 /** Credentials as the engine takes them in a header. */
 export function encodeAuth(auth: RegistryAuth): string {
-  return Buffer.from(JSON.stringify(wireAuth(auth))).toString("base64url");
+  return encode(wireAuth(auth));
 }
 
 /** Credentials of several registries as the classic builder takes them in a header. */
 export function encodeAllAuth(auths: Readonly<Record<string, RegistryAuth>>): string {
   const wire = Object.fromEntries(Object.entries(auths).map(([server, auth]) => [server, wireAuth(auth)]));
-  return Buffer.from(JSON.stringify(wire)).toString("base64url");
+  return encode(wire);
+}
+
+// With padding, which engines want and Node's own form lacks.
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
 }
 
 function wireAuth({ username, password, identityToken, serverAddress }: RegistryAuth): Record<string, unknown> {

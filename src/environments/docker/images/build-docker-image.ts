@@ -88,7 +88,7 @@ async function build(
     },
     headers: {
       "content-type": "application/x-tar",
-      ...(session ? {} : { "x-registry-config": encodeAllAuth(auths) }),
+      ...(Object.keys(auths).length === 0 ? {} : { "x-registry-config": encodeAllAuth(auths) }),
     },
     body: encodeTar(contextEntries(plan.contextDir, signal)),
     signal,
