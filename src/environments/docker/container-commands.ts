@@ -7,10 +7,10 @@ import type { ExecRequest, OutputSink } from "../environment.ts";
 import { demuxOutput } from "./connection/demux-output.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import { EngineError, hasStatus } from "./connection/engine-error.ts";
-import { commandMark, endCommand } from "./end-processes.ts";
+import { commandMark, planEndCommand } from "./end-processes.ts";
 
 // Processes that were killed hold their streams open for a moment at most.
-const settleMs = 10_000;
+const settleMs = 5000;
 const endMs = 60_000;
 const pollMs = 10;
 const never = new AbortController().signal;
@@ -24,17 +24,24 @@ export interface StartedCommand {
   readonly exitCode: number;
 }
 
+export interface ToolOutcome extends StartedCommand {
+  readonly output: string;
+}
+
 /** Runs commands in one container and ends what they started. */
 export class ContainerCommands {
   readonly #engine: Engine;
   readonly #id: string;
   readonly #clock: Clock;
+  readonly #defaultUser: string;
   readonly #marks = new Set<string>();
 
-  constructor(engine: Engine, id: string, clock: Clock) {
+  /** The user is that of commands which name none. */
+  constructor(engine: Engine, id: string, clock: Clock, defaultUser: string) {
     this.#engine = engine;
     this.#id = id;
     this.#clock = clock;
+    this.#defaultUser = defaultUser;
   }
 
   /** Runs a command to its end. When the signal is aborted, all that it started is ended and the reason thrown. */
@@ -49,14 +56,15 @@ export class ContainerCommands {
       const stream = await this.#start(execId, never);
       const delivery = this.#deliver(stream, execId, request);
       delivery.catch(() => {});
-      return await this.#untilAborted(delivery, stream, mark, signal);
+      const end = (): Promise<void> => this.#end(mark, request.user ?? this.#defaultUser);
+      return await this.#untilAborted(delivery, stream, end, signal);
     } finally {
       this.#marks.delete(mark);
     }
   }
 
-  /** Runs a small tool as root, out of reach of the image's settings, and gives what it printed. */
-  async runTool(command: readonly string[], signal: AbortSignal): Promise<{ exitCode: number; output: string }> {
+  /** Runs a small tool, as root unless it is told otherwise, out of reach of the image's settings, and gives what it printed. */
+  async runTool(command: readonly string[], signal: AbortSignal, user = "0"): Promise<ToolOutcome> {
     const env = {
       [commandMark]: "tool",
       PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -68,7 +76,7 @@ export class ContainerCommands {
     const sink: OutputSink = {
       write: (chunk) => void (output = (output + Buffer.from(chunk).toString("utf8")).slice(-8000)),
     };
-    const request = { command, env, cwd: "/", user: "0", stdout: sink, stderr: sink, signal };
+    const request = { command, env, cwd: "/", user, stdout: sink, stderr: sink, signal };
     const execId = await this.#create(request, env);
     const stream = await this.#start(execId, signal);
     const onAbort = (): void => void stream.destroy();
@@ -86,7 +94,7 @@ export class ContainerCommands {
 
   /** Ends everything beside the main process; false when something withstood it. */
   async endAll(signal: AbortSignal): Promise<boolean> {
-    return (await this.runTool(endCommand("", true), signal)).exitCode === 0;
+    return (await this.runTool(planEndCommand({ mark: "", isAlone: true, since: "" }), signal)).exitCode === 0;
   }
 
   async #create(request: ExecRequest, env: Readonly<Record<string, string>>): Promise<string> {
@@ -141,7 +149,7 @@ export class ContainerCommands {
   async #untilAborted(
     delivery: Promise<StartedCommand>,
     stream: Duplex,
-    mark: string,
+    end: () => Promise<void>,
     signal: AbortSignal,
   ): Promise<StartedCommand> {
     const aborted = Promise.withResolvers<null>();
@@ -154,20 +162,32 @@ export class ContainerCommands {
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
-    await this.#end(mark);
-    const timer = this.#clock.startTimer(settleMs, () => stream.destroy());
+    await end();
+    // A command that still runs shows that the container's tools lie.
+    const timers = [
+      this.#clock.startTimer(settleMs, () => void this.halt(never).catch(() => {})),
+      this.#clock.startTimer(2 * settleMs, () => stream.destroy()),
+    ];
     await delivery.catch(() => {});
-    timer.clear();
+    for (const timer of timers) timer.clear();
     throw signal.reason;
   }
 
   // What cannot be ended by name takes the container with it: whoever comes next must find nothing running.
-  async #end(mark: string): Promise<void> {
+  async #end(mark: string, user: string): Promise<void> {
     const limit = { clock: this.#clock, limitMs: endMs, parent: null, what: "ending processes" };
     using deadline = startDeadline(limit);
     try {
       const isAlone = this.#marks.size === 1;
-      if ((await this.runTool(endCommand(mark, isAlone), deadline.signal)).exitCode === 0) return;
+      let since = "";
+      // Even root may not look into another user's processes without further privileges; that user may.
+      if (!/^(root|0)?(:|$)/.test(user)) {
+        const command = planEndCommand({ mark, isAlone: false, since });
+        since = (await this.runTool(command, deadline.signal, user)).output.trim();
+        if (!/^\d*$/.test(since)) since = "";
+      }
+      const command = planEndCommand({ mark, isAlone, since });
+      if ((await this.runTool(command, deadline.signal)).exitCode === 0) return;
     } catch (error) {
       if (hasStatus(error, 404)) return;
     }

@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 
 interface ImageAnswer {
   readonly Id: string;
-  readonly Config?: { readonly WorkingDir?: string; readonly Healthcheck?: object | null };
+  readonly Config?: { readonly WorkingDir?: string; readonly User?: string; readonly Healthcheck?: object | null };
 }
 
 /** Creates, fills and starts a container; when that fails, nothing of it is left. */
@@ -33,9 +33,8 @@ export async function createDockerEnvironment(
     const environment = new DockerEnvironment({
       ground,
       id,
-      name,
       workdir: image.Config?.WorkingDir || "/",
-      image: image.Id,
+      user: ground.config.user ?? image.Config?.User ?? "",
       facts: planFacts(ground, request, image.Id),
     });
     const options = { engine: ground.engine, id, commands: null, signal };

@@ -25,9 +25,9 @@ export interface DockerEnvironmentOptions {
   readonly ground: DockerGround;
   /** The container's full id. */
   readonly id: string;
-  readonly name: string;
   readonly workdir: string;
-  readonly image: string;
+  /** Who commands run as that name nobody. */
+  readonly user: string;
   readonly facts: { readonly [key: string]: FactValue };
 }
 
@@ -51,7 +51,7 @@ export class DockerEnvironment implements Environment {
     this.id = id.slice(0, 12);
     this.workdir = options.workdir;
     this.facts = options.facts;
-    this.#commands = new ContainerCommands(ground.engine, id, ground.clock);
+    this.#commands = new ContainerCommands(ground.engine, id, ground.clock, options.user);
     this.#memoryKills = new MemoryKills(ground, id, this.#commands);
     this.#startedMs = ground.clock.monotonic();
   }

@@ -19,7 +19,8 @@ import type { DockerGround } from "./docker-ground.ts";
 import { buildDockerImage } from "./images/build-docker-image.ts";
 import { planDockerImage } from "./images/plan-docker-image.ts";
 import { pullDockerImage } from "./images/pull-docker-image.ts";
-import { ownLabel } from "./plan-container.ts";
+import { listContainers } from "./list-containers.ts";
+import { reapContainers } from "./reap-containers.ts";
 import { removeContainer } from "./remove-container.ts";
 
 /** The docker provider as a job names it: `type: docker`. */
@@ -31,17 +32,14 @@ export const dockerProviderModule: ProviderModule = {
   },
 };
 
-interface ContainerRow {
-  readonly Id: string;
-  readonly Labels: Readonly<Record<string, string>> | null;
-}
-
 class DockerProvider implements EnvironmentProvider {
   readonly name = "docker";
   readonly capabilities: Capabilities;
   readonly #options: OpenProviderOptions;
   readonly #config: DockerConfig;
+  readonly #ending = new AbortController();
   #engine: Promise<Engine> | null = null;
+  #reaping: Promise<void> | null = null;
 
   constructor(options: OpenProviderOptions, config: DockerConfig) {
     this.#options = options;
@@ -71,16 +69,15 @@ class DockerProvider implements EnvironmentProvider {
 
   async createEnvironment(request: CreateEnvironmentRequest): Promise<DockerEnvironment> {
     request.signal.throwIfAborted();
-    return createDockerEnvironment(await this.#ground(request.signal), request);
+    const ground = await this.#ground(request.signal);
+    this.#reaping ??= reapContainers(ground, this.#ending.signal);
+    return createDockerEnvironment(ground, request);
   }
 
   async findEnvironments(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<FoundEnvironment[]> {
     const { engine } = await this.#ground(signal);
-    const wanted = { ...labels, [ownLabel]: "docker" };
-    const filters = JSON.stringify({ label: Object.entries(wanted).map(([key, value]) => `${key}=${value}`) });
     try {
-      const query = { all: true, filters };
-      const rows = await engine.client.json<ContainerRow[]>({ method: "GET", path: "/containers/json", query, signal });
+      const rows = await listContainers(engine, labels, signal);
       return rows.map(({ Id, Labels }) => ({ id: Id.slice(0, 12), labels: Labels ?? {} }));
     } catch (error) {
       signal.throwIfAborted();
@@ -103,6 +100,8 @@ class DockerProvider implements EnvironmentProvider {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    await this.#reaping;
     const engine = await this.#engine?.catch(() => null);
     engine?.client[Symbol.dispose]();
   }

@@ -4,9 +4,9 @@ import { keeperSeconds } from "./plan-container.ts";
 export const commandMark = "ROLLOUT_COMMAND";
 
 // Only what bash itself can do: an image may hold neither ps nor pkill. `sleep` is the one tool it would like to have.
-// chosen() sets `found` to the processes to end: those that carry the mark, or all when there is none. A process that
-// hid its variables is taken too when it is younger than the command and no other command runs.
-const script = `mark=$1 alone=$2 self=$$
+// chosen() sets `found` to the processes to end: those that carry the mark, or all when there is none. A process whose
+// variables are hidden is taken too when it is younger than the command and no other command runs. When the command began is printed.
+const script = `mark=$1 alone=$2 since=$3 self=$$
 shopt -s nullglob
 state() { local text=; IFS= read -r -d '' text < "/proc/$1/stat"; [ -n "$text" ] || return 1; text=\${text##*) }; set -- $text; status=$1 parent=$2 started=\${20}; } 2>/dev/null
 marked() { local pair; carries=none; while IFS= read -r -d '' pair; do
@@ -15,7 +15,7 @@ keeper() { local dir pid; keep=0 oldest=; for dir in /proc/[0-9]*; do pid=\${dir
   state "$pid" && [ "$parent" = 1 ] || continue
   IFS= read -r -d '' word < "$dir/cmdline" && [ "\${word##*/}" = sleep ] || continue
   if [ -z "$oldest" ] || ((started < oldest)); then oldest=$started keep=$pid; fi; done; } 2>/dev/null
-chosen() { local dir pid hidden=() first=; found=()
+chosen() { local dir pid hidden=(); found=()
   for dir in /proc/[0-9]*; do pid=\${dir#/proc/}
     [ "$pid" = 1 ] || [ "$pid" = "$self" ] || [ "$pid" = "$keep" ] && continue
     state "$pid" && [ "$status" != Z ] && [ "$parent" != "$self" ] || continue
@@ -28,7 +28,9 @@ chosen() { local dir pid hidden=() first=; found=()
   [ -n "$first" ] && [ "$alone" = 1 ] || return 0
   for pid in "\${hidden[@]}"; do ((\${pid#*:} >= first)) && found+=("\${pid%:*}"); done; return 0; }
 pause() { sleep 0.05 2>/dev/null || read -r -t 0.05 <> /dev/full 2>/dev/null || :; }
+first=$since
 keeper; chosen
+echo "$first"
 [ \${#found[@]} -gt 0 ] && kill -TERM "\${found[@]}" 2>/dev/null
 for ((round = 0; round < 60; round++)); do
   [ \${#found[@]} -eq 0 ] && exit 0
@@ -37,9 +39,18 @@ for ((round = 0; round < 60; round++)); do
 done
 exit 9`;
 
-/** The command, to be run as root, that ends what one command started; of a mark that is empty, everything but the main process. */
-export function endCommand(mark: string, isAlone: boolean): readonly string[] {
-  return ["bash", "-p", "-c", script, "bash", mark, isAlone ? "1" : "0"];
+export interface EndCommandOptions {
+  /** What the command's processes carry; empty for everything but the main process. */
+  readonly mark: string;
+  /** No other command runs, so that what cannot be told apart is this one's. */
+  readonly isAlone: boolean;
+  /** When the command began, as an earlier round printed it; empty when that is not known. */
+  readonly since: string;
+}
+
+/** The command that ends what another one started, as far as its user may. */
+export function planEndCommand({ mark, isAlone, since }: EndCommandOptions): readonly string[] {
+  return ["bash", "-p", "-c", script, "bash", mark, isAlone ? "1" : "0", since];
 }
 
 /** True for the text of the process that keeps a container alive. */

@@ -11,9 +11,9 @@ interface TopAnswer {
 /** Everything that runs in a container beside its main process, as the engine sees it from outside. */
 export async function listContainerProcesses(engine: Engine, id: string, signal: AbortSignal): Promise<ProcessInfo[]> {
   const columns = engine.product === "podman" ? "pid,ppid,args" : "-o pid,ppid,args";
-  let answer: TopAnswer;
+  let answer: TopAnswer | null;
   try {
-    answer = await engine.client.json<TopAnswer>({
+    answer = await engine.client.json<TopAnswer | null>({
       method: "GET",
       path: `/containers/${id}/top`,
       query: { ps_args: columns },
@@ -24,7 +24,7 @@ export async function listContainerProcesses(engine: Engine, id: string, signal:
     if (hasStatus(error, 409)) return [];
     throw error;
   }
-  const rows = (answer.Processes ?? []).map(([pid = "", parent = "", ...words]) => ({
+  const rows = (answer?.Processes ?? []).map(([pid = "", parent = "", ...words]) => ({
     pid: Number(pid),
     parent: Number(parent),
     command: words.join(" "),

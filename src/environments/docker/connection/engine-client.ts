@@ -52,7 +52,7 @@ export class EngineClient implements Disposable {
     }
     this.#options =
       endpoint.kind === "unix"
-        ? { socketPath: endpoint.socketPath }
+        ? { socketPath: endpoint.socketPath, host: "docker" }
         : endpoint.kind === "tcp"
           ? { host: endpoint.host, port: endpoint.port }
           : { host: "engine" };
@@ -207,7 +207,7 @@ class StaleConnection extends Error {
 }
 
 function headersOf({ headers, json }: EngineRequest): Record<string, string | string[]> {
-  const own: Record<string, string | string[]> = { host: "docker" };
+  const own: Record<string, string | string[]> = {};
   if (json !== undefined) own["content-type"] = "application/json";
   for (const [key, value] of Object.entries(headers ?? {})) own[key] = typeof value === "string" ? value : [...value];
   return own;
