@@ -17,14 +17,17 @@ export interface CopyInOptions {
   readonly id: string;
   /** Null while the container has not been started and runs no commands. */
   readonly commands: ContainerCommands | null;
+  /** Remembers where something stands, for containers that are all the same before they start. */
+  readonly known: Map<string, boolean> | null;
   readonly signal: AbortSignal;
 }
 
 /** Puts things into a container by way of the engine; false when something is in the way and no command can remove it yet. */
 export async function copyIn(items: readonly Placement[], options: CopyInOptions): Promise<boolean> {
   for (const item of items) if (item.kind === "tree") await requireSource(item.source);
-  for (const group of planPlacements(items, noMountPoints)) {
-    if (!(await placeGroup(group, options))) return false;
+  for (const [index, group] of planPlacements(items, noMountPoints).entries()) {
+    // What the first group has placed is only the engine's to tell.
+    if (!(await placeGroup(group, index === 0 ? options : { ...options, known: null }))) return false;
   }
   return true;
 }
@@ -84,7 +87,15 @@ async function findMissingParents(parents: readonly string[], options: CopyInOpt
   return [...missing].sort((one, other) => one.length - other.length);
 }
 
-async function stands(path: string, { engine, id, signal }: CopyInOptions): Promise<boolean> {
+async function stands(path: string, options: CopyInOptions): Promise<boolean> {
+  const known = options.known?.get(path);
+  if (known !== undefined) return known;
+  const found = await askWhetherStands(path, options);
+  options.known?.set(path, found);
+  return found;
+}
+
+async function askWhetherStands(path: string, { engine, id, signal }: CopyInOptions): Promise<boolean> {
   try {
     await engine.client.text({ method: "HEAD", path: `/containers/${id}/archive`, query: { path }, signal });
     return true;

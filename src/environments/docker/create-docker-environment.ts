@@ -1,22 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
 import { EngineError, hasStatus, wrapEngineError } from "./connection/engine-error.ts";
 import { copyIn } from "./copy-in.ts";
 import { DockerEnvironment } from "./docker-environment.ts";
 import type { DockerGround } from "./docker-ground.ts";
+import type { ImageAnswer } from "./images/image-notes.ts";
 import { planContainer } from "./plan-container.ts";
 import { planFacts } from "./docker-facts.ts";
 import { removeContainer } from "./remove-container.ts";
 
 const removalLimitMs = 60_000;
 const never = new AbortController().signal;
-
-interface ImageAnswer {
-  readonly Id: string;
-  readonly Config?: { readonly WorkingDir?: string; readonly User?: string; readonly Healthcheck?: object | null };
-}
 
 /** Creates, fills and starts a container; when that fails, nothing of it is left. */
 export async function createDockerEnvironment(
@@ -27,7 +24,11 @@ export async function createDockerEnvironment(
   signal.throwIfAborted();
   let id: string | null = null;
   try {
-    const image = await inspectImage(ground, request.image, signal);
+    const { answer: image, standing } = await raceWithSignal(
+      ground.images.read(request.image, never),
+      signal,
+      () => {},
+    );
     id = await createContainer(ground, request, image);
     signal.throwIfAborted();
     const environment = new DockerEnvironment({
@@ -37,21 +38,17 @@ export async function createDockerEnvironment(
       user: ground.config.user ?? image.Config?.User ?? "",
       facts: planFacts(ground, request, image.Id),
     });
-    const options = { engine: ground.engine, id, commands: null, signal };
+    const options = { engine: ground.engine, id, commands: null, known: standing, signal };
     const isPlaced = await copyIn(request.place, options);
     await ground.engine.client.text({ method: "POST", path: `/containers/${id}/start`, signal });
     if (!isPlaced) await environment.copyTo(request.place, signal);
     return environment;
   } catch (error) {
     if (id !== null) await removeFailed(ground, id);
+    ground.images.forget(request.image);
     signal.throwIfAborted();
     throw startFailure(error, name);
   }
-}
-
-async function inspectImage(ground: DockerGround, image: string, signal: AbortSignal): Promise<ImageAnswer> {
-  const path = `/images/${encodeURIComponent(image)}/json`;
-  return ground.engine.client.json<ImageAnswer>({ method: "GET", path, signal });
 }
 
 // Not to be aborted: what an engine has begun to create would otherwise belong to nobody.

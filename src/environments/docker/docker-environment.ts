@@ -71,7 +71,7 @@ export class DockerEnvironment implements Environment {
     this.#assertThere();
     if (items.length === 0) return;
     const { engine } = this.#options.ground;
-    const options = { engine, id: this.#options.id, commands: this.#commands, signal };
+    const options = { engine, id: this.#options.id, commands: this.#commands, known: null, signal };
     await this.#ask("copy_failed", "copying into the container", signal, () => copyIn(items, options));
   }
 

@@ -3,10 +3,12 @@ import type { Host } from "../../base/host.ts";
 import type { Log } from "../../base/log.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import type { DockerConfig } from "./docker-config-schema.ts";
+import type { ImageNotes } from "./images/image-notes.ts";
 
 /** What all the work of one provider stands on. */
 export interface DockerGround {
   readonly engine: Engine;
+  readonly images: ImageNotes;
   readonly config: DockerConfig;
   readonly baseDir: string;
   readonly host: Host;

@@ -17,6 +17,7 @@ import { dockerConfigSchema, type DockerConfig } from "./docker-config-schema.ts
 import type { DockerEnvironment } from "./docker-environment.ts";
 import type { DockerGround } from "./docker-ground.ts";
 import { buildDockerImage } from "./images/build-docker-image.ts";
+import { ImageNotes } from "./images/image-notes.ts";
 import { planDockerImage } from "./images/plan-docker-image.ts";
 import { pullDockerImage } from "./images/pull-docker-image.ts";
 import { listContainers } from "./list-containers.ts";
@@ -39,6 +40,7 @@ class DockerProvider implements EnvironmentProvider {
   readonly #config: DockerConfig;
   readonly #ending = new AbortController();
   #engine: Promise<Engine> | null = null;
+  #images: ImageNotes | null = null;
   #reaping: Promise<void> | null = null;
 
   constructor(options: OpenProviderOptions, config: DockerConfig) {
@@ -112,7 +114,9 @@ class DockerProvider implements EnvironmentProvider {
       this.#engine = null;
       throw error;
     });
-    return { engine: await this.#engine, config: this.#config, baseDir, host, clock, log };
+    const engine = await this.#engine;
+    this.#images ??= new ImageNotes(engine);
+    return { engine, images: this.#images, config: this.#config, baseDir, host, clock, log };
   }
 }
 

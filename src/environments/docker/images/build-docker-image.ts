@@ -27,6 +27,7 @@ export async function buildDockerImage(ground: DockerGround, request: BuildImage
     }
     using session = ground.engine.hasBuildKit ? await openSession(ground, signal) : null;
     await build(ground, request, tag, session, output);
+    ground.images.forget(tag);
     return tag;
   } catch (error) {
     signal.throwIfAborted();
