@@ -8,9 +8,12 @@ import type { TreeEntry } from "../archive/tree-entry.ts";
 import type { Placement } from "../environment.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import { hasStatus } from "./connection/engine-error.ts";
+import { logsPath } from "./log-volume.ts";
 import type { ContainerCommands } from "./container-commands.ts";
 
-const noMountPoints: ReadonlySet<string> = new Set();
+// The volume of the logs cannot be removed in a container that has one; emptied it is as good as new everywhere.
+const mountPoints: ReadonlySet<string> = new Set([logsPath]);
+const emptyScript = 'shopt -s dotglob nullglob; for path; do rm -rf -- "$path"/*; done';
 
 export interface CopyInOptions {
   readonly engine: Engine;
@@ -25,18 +28,24 @@ export interface CopyInOptions {
 /** Puts things into a container by way of the engine; false when something is in the way and no command can remove it yet. */
 export async function copyIn(items: readonly Placement[], options: CopyInOptions): Promise<boolean> {
   for (const item of items) if (item.kind === "tree") await requireSource(item.source);
-  for (const [index, group] of planPlacements(items, noMountPoints).entries()) {
+  for (const [index, group] of planPlacements(items, mountPoints).entries()) {
     // What the first group has placed is only the engine's to tell.
     if (!(await placeGroup(group, index === 0 ? options : { ...options, known: null }))) return false;
   }
   return true;
 }
 
-async function placeGroup({ removed, parents, items }: PlacementGroup, options: CopyInOptions): Promise<boolean> {
+async function placeGroup(group: PlacementGroup, options: CopyInOptions): Promise<boolean> {
+  const { emptied, removed, parents, items } = group;
   const standing = await findStanding(removed, options);
   if (standing.length > 0) {
     if (options.commands === null) return false;
     await remove(standing, options, options.commands);
+  }
+  const filled = await findStanding(emptied, options);
+  if (filled.length > 0) {
+    if (options.commands === null) return false;
+    await options.commands.runTool(["bash", "-p", "-c", emptyScript, "bash", ...filled], options.signal);
   }
   if (items.length === 0) return true;
   const missing = await findMissingParents(parents, options);

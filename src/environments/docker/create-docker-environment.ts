@@ -7,7 +7,8 @@ import { EngineError, hasStatus, wrapEngineError } from "./connection/engine-err
 import { copyIn } from "./copy-in.ts";
 import { DockerEnvironment } from "./docker-environment.ts";
 import type { DockerGround } from "./docker-ground.ts";
-import type { ImageAnswer } from "./images/image-notes.ts";
+import type { ImageAnswer, ImageNote } from "./images/image-notes.ts";
+import { logsPath, type LogVolume } from "./log-volume.ts";
 import { planContainer } from "./plan-container.ts";
 import { planFacts } from "./docker-facts.ts";
 import { removeContainer } from "./remove-container.ts";
@@ -22,33 +23,58 @@ export async function createDockerEnvironment(
 ): Promise<DockerEnvironment> {
   const { signal, name } = request;
   signal.throwIfAborted();
-  let id: string | null = null;
+  let made: MadeContainer | null = null;
   try {
-    const { answer: image, standing } = await raceWithSignal(
-      ground.images.read(request.image, never),
-      signal,
-      () => {},
-    );
-    id = await createContainer(ground, request, image);
+    const note = await raceWithSignal(ground.images.read(request.image, never), signal, () => {});
+    made = await makeContainer(ground, request, note);
     signal.throwIfAborted();
+    const { id, logs } = made;
+    const { Id, Config } = note.answer;
     const environment = new DockerEnvironment({
       ground,
       id,
-      workdir: image.Config?.WorkingDir || "/",
-      user: ground.config.user ?? image.Config?.User ?? "",
-      facts: planFacts(ground, request, image.Id),
+      logs,
+      workdir: Config?.WorkingDir || "/",
+      user: ground.config.user ?? Config?.User ?? "",
+      facts: planFacts(ground, request, Id),
     });
-    const options = { engine: ground.engine, id, commands: null, known: standing, signal };
-    const isPlaced = await copyIn(request.place, options);
+    const rest = logs ? await logs.place(request.place) : request.place;
+    const options = { engine: ground.engine, id, commands: null, known: note.standing, signal };
+    const isPlaced = await copyIn(rest, options);
     await ground.engine.client.text({ method: "POST", path: `/containers/${id}/start`, signal });
-    if (!isPlaced) await environment.copyTo(request.place, signal);
+    if (!isPlaced) await environment.copyTo(rest, signal);
     return environment;
   } catch (error) {
-    if (id !== null) await removeFailed(ground, id);
+    if (made !== null) await removeFailed(ground, made);
     ground.images.forget(request.image);
     signal.throwIfAborted();
     throw startFailure(error, name);
   }
+}
+
+interface MadeContainer {
+  readonly id: string;
+  readonly logs: LogVolume | null;
+}
+
+// A volume is used only once the engine has shown that it sees the same files.
+async function makeContainer(
+  ground: DockerGround,
+  request: CreateEnvironmentRequest,
+  note: ImageNote,
+): Promise<MadeContainer> {
+  const logs = ground.logVolumes.open(note);
+  if (logs === null) return { id: await createContainer(ground, request, note.answer, null), logs };
+  try {
+    const id = await createContainer(ground, request, note.answer, logs);
+    if (await ground.logVolumes.isShared(logs, id)) return { id, logs };
+    await removeFailed(ground, { id, logs });
+  } catch (error) {
+    await logs.remove();
+    if (!hasStatus(error, 400)) throw error;
+    ground.logVolumes.giveUp();
+  }
+  return { id: await createContainer(ground, request, note.answer, null), logs: null };
 }
 
 // Not to be aborted: what an engine has begun to create would otherwise belong to nobody.
@@ -56,36 +82,32 @@ async function createContainer(
   ground: DockerGround,
   request: CreateEnvironmentRequest,
   image: ImageAnswer,
+  logs: LogVolume | null,
 ): Promise<string> {
   const { config, baseDir, engine } = ground;
   const hasHealthcheck = Boolean(image.Config?.Healthcheck);
-  const { hasInit } = engine;
-  const json = planContainer({ request, config, baseDir, hasInit, hasHealthcheck, volumes: new Map() });
+  const volumes = new Map(logs ? [[logsPath, logs.hostPath]] : []);
+  const json = planContainer({ request, config, baseDir, hasInit: engine.hasInit, hasHealthcheck, volumes });
   const create = async (name: string): Promise<string> => {
     const query = { name, platform: config.platform };
-    const answer = await engine.client.json<{ Id: string }>({
-      method: "POST",
-      path: "/containers/create",
-      query,
-      json,
-      signal: never,
-    });
-    return answer.Id;
+    const path = "/containers/create";
+    return (await engine.client.json<{ Id: string }>({ method: "POST", path, query, json, signal: never })).Id;
   };
   try {
     return await create(request.name);
   } catch (error) {
     // Another job, or the remains of one, has the name.
-    if (!hasStatus(error, 409) && !(ground.engine.product === "podman" && hasStatus(error, 500))) throw error;
+    if (!hasStatus(error, 409) && !(engine.product === "podman" && hasStatus(error, 500))) throw error;
     return create(`${request.name}-${randomUUID().slice(0, 8)}`);
   }
 }
 
-async function removeFailed(ground: DockerGround, id: string): Promise<void> {
+async function removeFailed(ground: DockerGround, { id, logs }: MadeContainer): Promise<void> {
   const limit = { clock: ground.clock, limitMs: removalLimitMs, parent: null, what: "removing the container" };
   using deadline = startDeadline(limit);
   try {
     await removeContainer(ground, id, deadline.signal);
+    await logs?.remove();
   } catch (error) {
     ground.log.write("warn", `the container ${id.slice(0, 12)} could not be removed: ${messageOf(error)}`);
   }

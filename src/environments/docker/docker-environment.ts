@@ -16,6 +16,7 @@ import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
 import type { DockerGround } from "./docker-ground.ts";
 import { listContainerProcesses } from "./list-container-processes.ts";
+import type { LogVolume } from "./log-volume.ts";
 import { MemoryKills } from "./memory-kills.ts";
 import { removeContainer } from "./remove-container.ts";
 
@@ -25,6 +26,8 @@ export interface DockerEnvironmentOptions {
   readonly ground: DockerGround;
   /** The container's full id. */
   readonly id: string;
+  /** Its logs on this machine, when it has them there. */
+  readonly logs: LogVolume | null;
   readonly workdir: string;
   /** Who commands run as that name nobody. */
   readonly user: string;
@@ -42,6 +45,11 @@ export class DockerEnvironment implements Environment {
   readonly #startedMs: number;
   #state: "running" | "frozen" | "halted" | "stopped" | "destroyed" = "running";
   #hasNetwork = true;
+  /** How many commands were begun, how many of them run, and how many had been begun when nothing was found to run. */
+  #begun = 0;
+  #running = 0;
+  #begunAtQuiet = 0;
+  #holding: Promise<unknown> = Promise.resolve();
   #endedMs: number | null = null;
   #removal: Promise<void> | null = null;
 
@@ -59,8 +67,10 @@ export class DockerEnvironment implements Environment {
   async exec(request: ExecRequest): Promise<ExecResult> {
     request.signal.throwIfAborted();
     this.#assertRunning();
+    this.#begun++;
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
-      const { exitCode } = await this.#commands.run(request);
+      await this.#holding;
+      const { exitCode } = await this.#counted(() => this.#commands.run(request));
       const outOfMemory = exitCode !== 0 && (await this.#memoryKills.areNew());
       return { exitCode, signal: null, outOfMemory };
     });
@@ -69,18 +79,25 @@ export class DockerEnvironment implements Environment {
   async copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertThere();
-    if (items.length === 0) return;
-    const { engine } = this.#options.ground;
-    const options = { engine, id: this.#options.id, commands: this.#commands, known: null, signal };
-    await this.#ask("copy_failed", "copying into the container", signal, () => copyIn(items, options));
+    const { ground, id, logs } = this.#options;
+    await this.#ask("copy_failed", "copying into the container", signal, async () => {
+      const goesToLogs = logs !== null && items.some(({ target }) => logs.holds(target));
+      const rest = goesToLogs ? await this.#whileStill(() => logs.place(items), signal) : items;
+      if (rest.length === 0) return;
+      this.#begun++;
+      await this.#holding;
+      await copyIn(rest, { engine: ground.engine, id, commands: this.#commands, known: null, signal });
+    });
   }
 
   async copyFrom(request: CopyFromRequest): Promise<CopyReport> {
     const { signal, source } = request;
     signal.throwIfAborted();
     this.#assertThere();
-    const { ground, id } = this.#options;
+    const { ground, id, logs } = this.#options;
     return this.#ask("copy_failed", `copying ${source} out of the container`, signal, async () => {
+      const report = logs?.holds(source) ? await this.#whileStill(() => logs.copyOut(request), signal) : null;
+      if (report !== null) return report;
       try {
         return await copyOut(ground.engine, id, request);
       } catch (error) {
@@ -96,9 +113,12 @@ export class DockerEnvironment implements Environment {
     this.#assertThere();
     if (this.#state === "halted") return [];
     const { ground, id } = this.#options;
-    return this.#ask("exec_failed", "listing processes", signal, () =>
-      listContainerProcesses(ground.engine, id, signal),
-    );
+    return this.#ask("exec_failed", "listing processes", signal, async () => {
+      const begun = this.#begun;
+      const found = await listContainerProcesses(ground.engine, id, signal);
+      if (found.length === 0) this.#begunAtQuiet = begun;
+      return found;
+    });
   }
 
   async killProcesses(signal: AbortSignal): Promise<void> {
@@ -113,7 +133,11 @@ export class DockerEnvironment implements Environment {
         ground.log.write("debug", `ending the processes of ${this.id}: ${messageOf(error)}`);
       });
       // Tools of the container may lie; what the engine still sees takes the container with it. Its files stay.
-      if ((await listContainerProcesses(ground.engine, id, signal)).length === 0) return;
+      const begun = this.#begun;
+      if ((await listContainerProcesses(ground.engine, id, signal)).length === 0) {
+        this.#begunAtQuiet = begun;
+        return;
+      }
       await this.#commands.halt(signal);
       this.#state = "halted";
     });
@@ -153,6 +177,7 @@ export class DockerEnvironment implements Environment {
     if (this.#state === "stopped") return;
     this.#assertThere();
     await this.#ask("teardown_failed", "stopping the container", signal, () => this.#commands.halt(signal));
+    this.#options.logs?.keep(this.#options.id);
     this.#state = "stopped";
     this.#endedMs ??= this.#options.ground.clock.monotonic();
   }
@@ -162,7 +187,7 @@ export class DockerEnvironment implements Environment {
     this.#state = "destroyed";
     this.#endedMs ??= this.#options.ground.clock.monotonic();
     const { ground, id } = this.#options;
-    this.#removal ??= removeContainer(ground, id, signal);
+    this.#removal ??= removeContainer(ground, id, signal).then(() => this.#options.logs?.remove());
     try {
       await this.#removal;
     } catch (error) {
@@ -180,6 +205,35 @@ export class DockerEnvironment implements Environment {
   enterCommand(): string | null {
     const tool = this.#options.ground.engine.product;
     return `${tool} start ${this.id} && ${tool} exec -it ${this.id} bash`;
+  }
+
+  // Nothing runs beside the main process, and nothing can begin to but by a command of ours.
+  #isIdle(): boolean {
+    return this.#running === 0 && this.#begunAtQuiet === this.#begun;
+  }
+
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
+    this.#running++;
+    try {
+      return await work();
+    } finally {
+      this.#running--;
+    }
+  }
+
+  // Nothing inside may change what is looked at meanwhile.
+  #whileStill<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const held = this.#holding.then(async () => {
+      if (this.#state !== "running" || this.#isIdle()) return work();
+      await this.#post("pause", signal);
+      try {
+        return await work();
+      } finally {
+        await this.#post("unpause", new AbortController().signal);
+      }
+    });
+    this.#holding = held.catch(() => {});
+    return held;
   }
 
   async #post(verb: string, signal: AbortSignal): Promise<void> {

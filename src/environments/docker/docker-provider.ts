@@ -11,7 +11,7 @@ import type {
   TaskEnvironment,
 } from "../environment.ts";
 import { wrapEngineError } from "./connection/engine-error.ts";
-import { openEngine, type Engine } from "./connection/open-engine.ts";
+import { openEngine } from "./connection/open-engine.ts";
 import { createDockerEnvironment } from "./create-docker-environment.ts";
 import { dockerConfigSchema, type DockerConfig } from "./docker-config-schema.ts";
 import type { DockerEnvironment } from "./docker-environment.ts";
@@ -21,6 +21,7 @@ import { ImageNotes } from "./images/image-notes.ts";
 import { planDockerImage } from "./images/plan-docker-image.ts";
 import { pullDockerImage } from "./images/pull-docker-image.ts";
 import { listContainers } from "./list-containers.ts";
+import { LogVolumes } from "./log-volumes.ts";
 import { reapContainers } from "./reap-containers.ts";
 import { removeContainer } from "./remove-container.ts";
 
@@ -39,8 +40,7 @@ class DockerProvider implements EnvironmentProvider {
   readonly #options: OpenProviderOptions;
   readonly #config: DockerConfig;
   readonly #ending = new AbortController();
-  #engine: Promise<Engine> | null = null;
-  #images: ImageNotes | null = null;
+  #prepared: Promise<DockerGround> | null = null;
   #reaping: Promise<void> | null = null;
 
   constructor(options: OpenProviderOptions, config: DockerConfig) {
@@ -104,19 +104,24 @@ class DockerProvider implements EnvironmentProvider {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     await this.#reaping;
-    const engine = await this.#engine?.catch(() => null);
-    engine?.client[Symbol.dispose]();
+    const ground = await this.#prepared?.catch(() => null);
+    ground?.engine.client[Symbol.dispose]();
   }
 
-  async #ground(signal: AbortSignal): Promise<DockerGround> {
-    const { host, clock, log, baseDir, timeoutMultiplier } = this.#options;
-    this.#engine ??= openEngine({ host, clock, timeoutMultiplier, signal }).catch((error: unknown) => {
-      this.#engine = null;
+  #ground(signal: AbortSignal): Promise<DockerGround> {
+    this.#prepared ??= this.#prepare(signal).catch((error: unknown) => {
+      this.#prepared = null;
       throw error;
     });
-    const engine = await this.#engine;
-    this.#images ??= new ImageNotes(engine);
-    return { engine, images: this.#images, config: this.#config, baseDir, host, clock, log };
+    return this.#prepared;
+  }
+
+  async #prepare(signal: AbortSignal): Promise<DockerGround> {
+    const { host, clock, log, baseDir, timeoutMultiplier } = this.#options;
+    const config = this.#config;
+    const engine = await openEngine({ host, clock, timeoutMultiplier, signal });
+    const logVolumes = new LogVolumes(engine, host, config);
+    return { engine, images: new ImageNotes(engine), logVolumes, config, baseDir, host, clock, log };
   }
 }
 

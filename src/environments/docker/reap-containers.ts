@@ -13,6 +13,7 @@ export async function reapContainers(ground: DockerGround, signal: AbortSignal):
       ground.log.write("info", `removing the container ${Id.slice(0, 12)}, whose process is gone`);
       await removeContainer(ground, Id, signal);
     }
+    await ground.logVolumes.reap(rows.map(({ Id }) => Id));
   } catch (error) {
     // The next start tries again.
     ground.log.write("warn", `leftover containers could not be removed: ${messageOf(error)}`);

@@ -18,7 +18,8 @@ export interface Engine {
   readonly hasInit: boolean;
   readonly hasBuildKit: boolean;
   readonly platform: string;
-  readonly storageDriver: string;
+  /** What it mounts belongs to the same users here and there, if the paths are the same. */
+  readonly mountsHostPaths: boolean;
   /** How much later it is for the engine than for us; 0 when they agree as well as can be told. */
   readonly clockAheadMs: number;
 }
@@ -69,7 +70,7 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
   client.versionPrefix = `/v${apiVersion}`;
   const [version, info] = await Promise.all([
     client.json<VersionAnswer>({ method: "GET", path: "/version", signal }),
-    client.json<{ InitBinary?: string; Driver?: string }>({ method: "GET", path: "/info", signal }),
+    client.json<{ InitBinary?: string; SecurityOptions?: string[] | null }>({ method: "GET", path: "/info", signal }),
   ]);
   const isPodman = (version.Components ?? []).some(({ Name }) => /podman/i.test(Name ?? ""));
   const builder = pong.headers["builder-version"];
@@ -82,7 +83,10 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
     // Engines of old do not say that they have it.
     hasBuildKit: !isPodman && builder !== "1" && version.Os !== "windows" && isAtLeast(apiVersion, "1.39"),
     platform: `${version.Os ?? "linux"}/${version.Arch ?? "unknown"}`,
-    storageDriver: info.Driver ?? "unknown",
+    mountsHostPaths:
+      !isPodman &&
+      client.endpoint.kind === "unix" &&
+      !(info.SecurityOptions ?? []).some((option) => /name=(rootless|userns|selinux)/.test(option)),
     // Its date is told in whole seconds.
     clockAheadMs: Math.abs(aheadMs) > 2000 ? aheadMs : 0,
   };
