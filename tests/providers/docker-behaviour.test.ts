@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { RolloutError } from "../../src/base/rollout-error.ts";
 import { collect } from "../../src/environments/conformance/run-command.ts";
+import { cannotRun } from "../e2e/rollout-cli.ts";
 import { findEngines } from "../engines/find-engines.ts";
 import { openTestEngine } from "../engines/open-test-engine.ts";
 import { openCuttableProxy } from "./docker/cuttable-proxy.ts";
@@ -19,7 +20,7 @@ for (const { name, env, reason } of await findEngines()) {
   const open = (config: Record<string, unknown> = {}) => openRoom(env, config);
   const on = (title: string, work: () => Promise<void>): void => {
     test(title, async (context) => {
-      if (reason !== null) context.skip(reason);
+      if (reason !== null) cannotRun(context, reason);
       await work();
     });
   };
@@ -241,7 +242,7 @@ describe("the way to an engine:", async () => {
   const [docker] = await findEngines();
   const on = (title: string, work: () => Promise<void>): void => {
     test(title, async (context) => {
-      if (docker?.reason) context.skip(docker.reason);
+      if (docker?.reason) cannotRun(context, docker.reason);
       await work();
     });
   };

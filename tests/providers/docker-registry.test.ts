@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { collect } from "../../src/environments/conformance/run-command.ts";
+import { cannotRun } from "../e2e/rollout-cli.ts";
 import { findEngines } from "../engines/find-engines.ts";
 import { makeRoom, openRoom } from "./docker/engine-room.ts";
 
@@ -38,7 +39,7 @@ async function loggedIn(host: string): Promise<Record<string, string>> {
 for (const { name, env, reason } of (await findEngines()).filter(({ name }) => name === "docker")) {
   describe(`a registry that wants a password, on ${name}:`, () => {
     test("a pull brings the credentials that docker login stored, and fails without them", async (context) => {
-      if (reason !== null) context.skip(reason);
+      if (reason !== null) cannotRun(context, reason);
       const { host, admitted } = await openRegistry();
       const plan = { kind: "pull", key: "k", ref: `${host}/team/image:1` } as const;
       const stranger = await openRoom({ ...env, DOCKER_CONFIG: await makeRoom() });
@@ -52,7 +53,7 @@ for (const { name, env, reason } of (await findEngines()).filter(({ name }) => n
     });
 
     test("a build asks for them when its base image needs them", async (context) => {
-      if (reason !== null) context.skip(reason);
+      if (reason !== null) cannotRun(context, reason);
       const { host, admitted } = await openRegistry();
       const member = await openRoom({ ...env, ...(await loggedIn(host)) });
       const building = member.build({ Dockerfile: `FROM ${host}/team/base:1\n` });

@@ -4,6 +4,7 @@ import { conformanceCases } from "../../src/environments/conformance/conformance
 import { runConformanceCase } from "../../src/environments/conformance/run-conformance-case.ts";
 import type { EnvironmentProvider } from "../../src/environments/environment.ts";
 import { openDocker } from "./docker/open-docker.ts";
+import { cannotRun } from "../e2e/rollout-cli.ts";
 import { findEngines } from "../engines/find-engines.ts";
 
 const image = "debian:bookworm-slim";
@@ -26,7 +27,7 @@ for (const { name, env, reason, where, scratch, cases } of rounds.filter(({ case
     for (const entry of cases) {
       const missing = missingNeeds(entry, capabilities);
       test(entry.title, async (context) => {
-        if (reason !== null) context.skip(reason);
+        if (reason !== null) cannotRun(context, reason);
         if (missing.length > 0) context.skip(`needs ${missing.join(", ")}`);
         await runConformanceCase(entry, {
           open: async () => {
