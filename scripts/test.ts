@@ -1,19 +1,26 @@
 // Everything in short form: the static checks, then every test but the long ones. Ends with one line that counts them.
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
+import { startEngines } from "../tests/engines/start-engines.ts";
 import { tool } from "./run-steps.ts";
 
 const node = process.execPath;
 const projects = process.argv.includes("--long") ? ["long"] : ["unit", "house"];
 const report = ".runtime/test-report.json";
 
+let engineVariables: Readonly<Record<string, string>> = {};
+
 function run(...args: string[]): boolean {
-  const env = process.stdout.isTTY ? process.env : { ...process.env, NO_COLOR: "1" };
+  const env = { ...process.env, ...engineVariables, ...(process.stdout.isTTY ? {} : { NO_COLOR: "1" }) };
   return spawnSync(node, args, { stdio: ["ignore", "inherit", "inherit"], env }).status === 0;
 }
 
 const isClean = run("scripts/check.ts", "--static");
 rmSync(report, { force: true });
+// Elsewhere the tests use the engines that answer; here they have to be had.
+const engines = isClean && process.env["CI"] === "true" ? await startEngines() : null;
+engineVariables = engines?.env ?? {};
+for (const problem of engines?.problems ?? []) console.log(`no engine: ${problem}`);
 const isGreen =
   isClean &&
   run(
@@ -24,6 +31,8 @@ const isGreen =
     "--reporter=json",
     `--outputFile.json=${report}`,
   );
+
+await engines?.stop();
 
 const counts = { passed: 0, failed: isClean ? 0 : 1, skipped: 0 };
 if (isClean) countTests();

@@ -10,6 +10,7 @@ import type { ProviderModule } from "./environment.ts";
 const builtIn: Readonly<Record<string, () => Promise<ProviderModule>>> = {
   memory: async () => (await import("./memory/memory-provider.ts")).memoryProviderModule,
   local: async () => (await import("./local/local-provider.ts")).localProviderModule,
+  docker: async () => (await import("./docker/docker-provider.ts")).dockerProviderModule,
 };
 
 const hint =

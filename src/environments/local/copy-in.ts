@@ -1,16 +1,14 @@
-import { lstat } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { encodeTar } from "../archive/encode-tar.ts";
-import { readTree } from "../archive/read-tree.ts";
-import type { TreeEntry, TreeStream } from "../archive/tree-entry.ts";
+import { placementEntries } from "../archive/placement-entries.ts";
+import { planPlacements, type PlacementGroup } from "../archive/plan-placements.ts";
+import { requireSource } from "../archive/require-source.ts";
+import type { TreeStream } from "../archive/tree-entry.ts";
 import type { Placement } from "../environment.ts";
 import type { CommandRunner } from "./command-runner.ts";
-import { planPlacements, type PlacementGroup } from "./plan-placements.ts";
 import { toolboxMount, toolWords } from "./toolbox.ts";
 import { writeHeld } from "./write-held.ts";
-
-const highestId = 65_535;
 
 // Run by our own shell inside; its arguments are three counted lists and then those of tar.
 const script = `set -eu
@@ -36,13 +34,6 @@ export async function copyIn(
   for (const group of planPlacements(items, mountPoints)) await placeGroup(runner, group, hasOwners, signal);
 }
 
-/** Rejects with `not_found` when there is nothing to copy. */
-export async function requireSource(path: string): Promise<void> {
-  await lstat(path).catch((cause: unknown) => {
-    throw new RolloutError("not_found", `there is nothing at ${path}`, { cause });
-  });
-}
-
 async function placeGroup(
   runner: CommandRunner,
   group: PlacementGroup,
@@ -50,7 +41,7 @@ async function placeGroup(
   signal: AbortSignal,
 ): Promise<void> {
   const { emptied, removed, parents, items } = group;
-  const entries = items.length === 0 ? null : entriesOf(items, signal);
+  const entries = items.length === 0 ? null : placementEntries(items, signal);
   await writeInside(runner, { emptied, removed, parents, entries, extraOptions: [], hasOwners, signal });
 }
 
@@ -103,23 +94,4 @@ async function feed(input: Writable, chunks: AsyncIterable<Uint8Array>, signal: 
     if (input.destroyed || signal.aborted) return;
     await writeHeld(input, chunk);
   }
-}
-
-async function* entriesOf(items: readonly Placement[], signal: AbortSignal): AsyncGenerator<TreeEntry> {
-  for (const item of items) {
-    const path = item.target.slice(1);
-    const head = { path, uid: 0, gid: 0, mtimeMs: Date.now() };
-    if (item.kind === "tree") {
-      for await (const entry of readTree(item.source, signal)) yield { ...entry, ...placed(entry, path) };
-    } else if (item.kind === "file") {
-      const content = typeof item.content === "string" ? Buffer.from(item.content) : item.content;
-      yield { ...head, type: "file", mode: item.mode, size: content.length, body: [content] };
-    } else if (item.kind === "directory") yield { ...head, type: "directory", mode: 0o777 };
-    else if (item.kind === "link") yield { ...head, type: "symlink", mode: 0o777, linkTarget: item.to };
-  }
-}
-
-function placed(entry: TreeEntry, root: string): Pick<TreeEntry, "path" | "uid" | "gid"> {
-  const known = (id: number): number => (id <= highestId ? id : 0);
-  return { path: entry.path === "" ? root : `${root}/${entry.path}`, uid: known(entry.uid), gid: known(entry.gid) };
 }

@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { posix } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { decodeTar } from "../archive/decode-tar.ts";
+import { stripRoot } from "../archive/strip-root.ts";
 import type { TreeEntry } from "../archive/tree-entry.ts";
 import { writeTree } from "../archive/write-tree.ts";
 import type { CopyFromRequest, CopyReport } from "../environment.ts";
@@ -34,7 +35,7 @@ export async function copyOut(runner: CommandRunner, request: CopyFromRequest): 
   async function* entries(): AsyncGenerator<TreeEntry> {
     for await (const entry of decodeTar(archive)) {
       count++;
-      yield relocate(entry, name);
+      yield stripRoot(entry, name);
     }
   }
   try {
@@ -51,11 +52,4 @@ export async function copyOut(runner: CommandRunner, request: CopyFromRequest): 
     }
     throw error;
   }
-}
-
-function relocate(entry: TreeEntry, name: string): TreeEntry {
-  const strip = (path: string): string => (path === name ? "" : path.replace(`${name}/`, ""));
-  const path = strip(entry.path);
-  if (entry.type === "hardlink") return { ...entry, path, linkTarget: strip(entry.linkTarget) };
-  return { ...entry, path };
 }

@@ -4,10 +4,11 @@ import { join, posix } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { readTree } from "../archive/read-tree.ts";
 import { writeTree } from "../archive/write-tree.ts";
+import { checkTarget } from "../archive/plan-placements.ts";
+import { requireSource } from "../archive/require-source.ts";
 import type { CopyFromRequest, CopyReport, Placement } from "../environment.ts";
 import { copyOwned, setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
-import { checkTarget } from "./plan-placements.ts";
 
 /**
  * Reaches the volumes of a sandbox on the host, without a process inside. Only for root, who may read what any id of

@@ -4,7 +4,7 @@ import type { BuildImageRequest } from "../../environment.ts";
 import { saveImage } from "../image-store.ts";
 import type { PreparedGround } from "../local-ground.ts";
 import { imageDeviation, type Deviation } from "../local-image.ts";
-import { openBuildContext, readTextIfAny } from "./build-context.ts";
+import { openBuildContext, readTextIfAny } from "../../archive/build-context.ts";
 import { buildLayers } from "./build-layers.ts";
 import { platformArguments } from "./plan-image.ts";
 import { planReplay, type Replay } from "./plan-replay.ts";

@@ -10,7 +10,7 @@ import type { PreparedGround } from "../local-ground.ts";
 import type { LocalImage } from "../local-image.ts";
 import type { Layer } from "../plan-mounts.ts";
 import { publish } from "../toolbox.ts";
-import { hashSource, type BuildContext } from "./build-context.ts";
+import { hashSource, type BuildContext } from "../../archive/build-context.ts";
 import { resolveSources, runCopyStep } from "./copy-step.ts";
 import { OutputTail } from "./output-tail.ts";
 import type { Replay, ReplayStep } from "./plan-replay.ts";

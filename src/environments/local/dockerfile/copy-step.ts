@@ -8,7 +8,7 @@ import { writeInside } from "../copy-in.ts";
 import { findUser } from "../find-user.ts";
 import type { LocalEnvironment } from "../local-environment.ts";
 import { toolWords } from "../toolbox.ts";
-import { findSources, readSource, type BuildContext } from "./build-context.ts";
+import { findSources, readSource, type BuildContext } from "../../archive/build-context.ts";
 import type { ReplayStep } from "./plan-replay.ts";
 
 type CopyStep = ReplayStep & { readonly kind: "copy" };

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { TaskCheck, TaskEnvironment } from "../../environment.ts";
 import { baseReference } from "../local-image.ts";
-import { hashSource, openBuildContext, readTextIfAny } from "./build-context.ts";
+import { hashSource, openBuildContext, readTextIfAny } from "../../archive/build-context.ts";
 import { planReplay } from "./plan-replay.ts";
 
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64", arm: "arm", ia32: "386" };

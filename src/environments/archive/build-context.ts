@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { globSync, lstatSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { RolloutError, systemCodeOf } from "../../../base/rollout-error.ts";
-import { readTree } from "../../archive/read-tree.ts";
-import type { TreeEntry } from "../../archive/tree-entry.ts";
+import { RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
+import { readTree } from "./read-tree.ts";
+import type { TreeEntry } from "./tree-entry.ts";
 import { parseDockerIgnore } from "./docker-ignore.ts";
 
 /** The directory that a Dockerfile copies from. */

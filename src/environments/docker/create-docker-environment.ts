@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { raceWithSignal } from "../../engine/race-with-signal.ts";
+import { startDeadline } from "../../engine/deadline.ts";
+import type { CreateEnvironmentRequest } from "../environment.ts";
+import { EngineError, hasStatus, wrapEngineError } from "./connection/engine-error.ts";
+import { copyIn } from "./copy-in.ts";
+import { DockerEnvironment } from "./docker-environment.ts";
+import type { DockerGround } from "./docker-ground.ts";
+import type { ImageAnswer, ImageNote } from "./images/image-notes.ts";
+import { logsPath, type LogVolume } from "./log-volume.ts";
+import { planContainer } from "./plan-container.ts";
+import { planFacts } from "./docker-facts.ts";
+import { removeContainer } from "./remove-container.ts";
+
+const removalLimitMs = 60_000;
+const never = new AbortController().signal;
+
+/** Creates, fills and starts a container; when that fails, nothing of it is left. */
+export async function createDockerEnvironment(
+  ground: DockerGround,
+  request: CreateEnvironmentRequest,
+): Promise<DockerEnvironment> {
+  const { signal, name } = request;
+  signal.throwIfAborted();
+  let made: MadeContainer | null = null;
+  try {
+    const note = await raceWithSignal(ground.images.read(request.image, never), signal, () => {});
+    made = await makeContainer(ground, request, note);
+    signal.throwIfAborted();
+    const { id, logs } = made;
+    const { Id, Config } = note.answer;
+    const environment = new DockerEnvironment({
+      ground,
+      id,
+      logs,
+      workdir: Config?.WorkingDir || "/",
+      user: ground.config.user ?? Config?.User ?? "",
+      facts: planFacts(ground, request, Id),
+    });
+    const rest = logs ? await logs.place(request.place) : request.place;
+    const options = { engine: ground.engine, id, commands: null, known: note.standing, signal };
+    const isPlaced = await copyIn(rest, options);
+    await ground.engine.client.text({ method: "POST", path: `/containers/${id}/start`, signal });
+    if (!isPlaced) await environment.copyTo(rest, signal);
+    return environment;
+  } catch (error) {
+    if (made !== null) await removeFailed(ground, made);
+    ground.images.forget(request.image);
+    signal.throwIfAborted();
+    throw startFailure(error, name);
+  }
+}
+
+interface MadeContainer {
+  readonly id: string;
+  readonly logs: LogVolume | null;
+}
+
+// A volume is used only once the engine has shown that it sees the same files.
+async function makeContainer(
+  ground: DockerGround,
+  request: CreateEnvironmentRequest,
+  note: ImageNote,
+): Promise<MadeContainer> {
+  const logs = ground.logVolumes.open(note);
+  if (logs === null) return { id: await createContainer(ground, request, note.answer, null), logs };
+  try {
+    const id = await createContainer(ground, request, note.answer, logs);
+    if (await ground.logVolumes.isShared(logs, id)) return { id, logs };
+    await removeFailed(ground, { id, logs });
+  } catch (error) {
+    await logs.remove();
+    if (!hasStatus(error, 400)) throw error;
+    ground.logVolumes.giveUp();
+  }
+  return { id: await createContainer(ground, request, note.answer, null), logs: null };
+}
+
+// Not to be aborted: what an engine has begun to create would otherwise belong to nobody.
+async function createContainer(
+  ground: DockerGround,
+  request: CreateEnvironmentRequest,
+  image: ImageAnswer,
+  logs: LogVolume | null,
+): Promise<string> {
+  const { config, baseDir, engine } = ground;
+  const hasHealthcheck = Boolean(image.Config?.Healthcheck);
+  const volumes = new Map(logs ? [[logsPath, logs.hostPath]] : []);
+  const json = planContainer({ request, config, baseDir, hasInit: engine.hasInit, hasHealthcheck, volumes });
+  const create = async (name: string): Promise<string> => {
+    const query = { name, platform: config.platform };
+    const path = "/containers/create";
+    return (await engine.client.json<{ Id: string }>({ method: "POST", path, query, json, signal: never })).Id;
+  };
+  try {
+    return await create(request.name);
+  } catch (error) {
+    // Another job, or the remains of one, has the name.
+    if (!hasStatus(error, 409) && !(engine.product === "podman" && hasStatus(error, 500))) throw error;
+    return create(`${request.name}-${randomUUID().slice(0, 8)}`);
+  }
+}
+
+async function removeFailed(ground: DockerGround, { id, logs }: MadeContainer): Promise<void> {
+  const limit = { clock: ground.clock, limitMs: removalLimitMs, parent: null, what: "removing the container" };
+  using deadline = startDeadline(limit);
+  try {
+    await removeContainer(ground, id, deadline.signal);
+    await logs?.remove();
+  } catch (error) {
+    ground.log.write("warn", `the container ${id.slice(0, 12)} could not be removed: ${messageOf(error)}`);
+  }
+}
+
+function startFailure(error: unknown, name: string): unknown {
+  const wrapped = wrapEngineError(error, "environment_start_failed", `${name} did not start`);
+  if (!(wrapped instanceof RolloutError) || error instanceof EngineError) return wrapped;
+  if (wrapped.code === "environment_start_failed" || wrapped.code === "resource_allocation_failed") return wrapped;
+  return new RolloutError("environment_start_failed", `${name} did not start: ${wrapped.message}`, {
+    cause: wrapped,
+    transient: wrapped.transient,
+  });
+}

@@ -1,0 +1,295 @@
+import { messageOf, RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
+import type {
+  CopyFromRequest,
+  CopyReport,
+  Environment,
+  ExecRequest,
+  ExecResult,
+  FactValue,
+  NetworkPolicy,
+  Placement,
+  ProcessInfo,
+} from "../environment.ts";
+import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
+import { ContainerCommands } from "./container-commands.ts";
+import { copyIn } from "./copy-in.ts";
+import { copyOut } from "./copy-out.ts";
+import type { DockerGround } from "./docker-ground.ts";
+import { listContainerProcesses } from "./list-container-processes.ts";
+import type { LogVolume } from "./log-volume.ts";
+import { MemoryKills } from "./memory-kills.ts";
+import { removeContainer } from "./remove-container.ts";
+
+const hourMs = 3_600_000;
+
+export interface DockerEnvironmentOptions {
+  readonly ground: DockerGround;
+  /** The container's full id. */
+  readonly id: string;
+  /** Its logs on this machine, when it has them there. */
+  readonly logs: LogVolume | null;
+  readonly workdir: string;
+  /** Who commands run as that name nobody. */
+  readonly user: string;
+  readonly facts: { readonly [key: string]: FactValue };
+}
+
+/** A container of an engine. */
+export class DockerEnvironment implements Environment {
+  readonly id: string;
+  readonly workdir: string;
+  readonly facts: { readonly [key: string]: FactValue };
+  readonly #options: DockerEnvironmentOptions;
+  readonly #commands: ContainerCommands;
+  readonly #memoryKills: MemoryKills;
+  readonly #startedMs: number;
+  #state: "running" | "frozen" | "halted" | "stopped" | "destroyed" = "running";
+  #hasNetwork = true;
+  /** How many commands were begun, how many of them run, and how many had been begun when nothing was found to run. */
+  #begun = 0;
+  #running = 0;
+  #begunAtQuiet = 0;
+  #holding: Promise<unknown> = Promise.resolve();
+  #endedMs: number | null = null;
+  #removal: Promise<void> | null = null;
+
+  constructor(options: DockerEnvironmentOptions) {
+    const { ground, id } = options;
+    this.#options = options;
+    this.id = id.slice(0, 12);
+    this.workdir = options.workdir;
+    this.facts = options.facts;
+    this.#commands = new ContainerCommands(ground.engine, id, ground.clock, options.user);
+    this.#memoryKills = new MemoryKills(ground, id, this.#commands);
+    this.#startedMs = ground.clock.monotonic();
+  }
+
+  async exec(request: ExecRequest): Promise<ExecResult> {
+    request.signal.throwIfAborted();
+    this.#assertRunning();
+    this.#begun++;
+    return this.#ask("exec_failed", "running a command", request.signal, async () => {
+      await this.#holding;
+      const { exitCode } = await this.#counted(() => this.#commands.run(request));
+      const outOfMemory = exitCode !== 0 && (await this.#memoryKills.areNew());
+      return { exitCode, signal: null, outOfMemory };
+    });
+  }
+
+  async copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertThere();
+    const { ground, id, logs } = this.#options;
+    await this.#ask("copy_failed", "copying into the container", signal, async () => {
+      const goesToLogs = logs !== null && items.some(({ target }) => logs.holds(target));
+      const rest = goesToLogs ? await this.#whileStill(() => logs.place(items), signal) : items;
+      if (rest.length === 0) return;
+      this.#begun++;
+      await this.#holding;
+      await copyIn(rest, { engine: ground.engine, id, commands: this.#commands, known: null, signal });
+    });
+  }
+
+  async copyFrom(request: CopyFromRequest): Promise<CopyReport> {
+    const { signal, source } = request;
+    signal.throwIfAborted();
+    this.#assertThere();
+    const { ground, id, logs } = this.#options;
+    return this.#ask("copy_failed", `copying ${source} out of the container`, signal, async () => {
+      const report = logs?.holds(source) ? await this.#whileStill(() => logs.copyOut(request), signal) : null;
+      if (report !== null) return report;
+      try {
+        return await copyOut(ground.engine, id, request);
+      } catch (error) {
+        if (!hasStatus(error, 404)) throw error;
+        await this.#assertAlive();
+        throw new RolloutError("not_found", `there is nothing at ${source} in the environment`, { cause: error });
+      }
+    });
+  }
+
+  async listProcesses(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
+    signal.throwIfAborted();
+    this.#assertThere();
+    if (this.#state === "halted") return [];
+    const { ground, id } = this.#options;
+    return this.#ask("exec_failed", "listing processes", signal, async () => {
+      const begun = this.#begun;
+      const found = await listContainerProcesses(ground.engine, id, signal);
+      if (found.length === 0) this.#begunAtQuiet = begun;
+      return found;
+    });
+  }
+
+  async killProcesses(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertThere();
+    if (this.#state === "halted") return;
+    const { ground, id } = this.#options;
+    await this.#ask("exec_failed", "ending processes", signal, async () => {
+      if (this.#state === "frozen") await this.#unpause(signal);
+      await this.#commands.endAll(signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        ground.log.write("debug", `ending the processes of ${this.id}: ${messageOf(error)}`);
+      });
+      // Tools of the container may lie; what the engine still sees takes the container with it. Its files stay.
+      const begun = this.#begun;
+      if ((await listContainerProcesses(ground.engine, id, signal)).length === 0) {
+        this.#begunAtQuiet = begun;
+        return;
+      }
+      await this.#commands.halt(signal);
+      this.#state = "halted";
+    });
+  }
+
+  async freeze(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertThere();
+    if (this.#state !== "running") return;
+    await this.#ask("exec_failed", "freezing the container", signal, async () => {
+      await this.#post("pause", signal);
+      this.#state = "frozen";
+    });
+  }
+
+  async setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertRunning();
+    if (typeof policy !== "string") throw new RolloutError("unsupported", "the engine has no list of allowed hosts");
+    const wanted = policy === "full";
+    if (wanted === this.#hasNetwork) return;
+    const { ground, id } = this.#options;
+    await this.#ask("exec_failed", `setting the network to ${policy}`, signal, async () => {
+      const network = ground.config.network ?? (ground.engine.product === "podman" ? "podman" : "bridge");
+      await ground.engine.client.text({
+        method: "POST",
+        path: `/networks/${encodeURIComponent(network)}/${wanted ? "connect" : "disconnect"}`,
+        json: wanted ? { Container: id } : { Container: id, Force: true },
+        signal,
+      });
+      this.#hasNetwork = wanted;
+    });
+  }
+
+  async stop(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#state === "stopped") return;
+    this.#assertThere();
+    await this.#ask("teardown_failed", "stopping the container", signal, () => this.#commands.halt(signal));
+    this.#options.logs?.keep(this.#options.id);
+    this.#state = "stopped";
+    this.#endedMs ??= this.#options.ground.clock.monotonic();
+  }
+
+  async destroy(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#state = "destroyed";
+    this.#endedMs ??= this.#options.ground.clock.monotonic();
+    const { ground, id } = this.#options;
+    this.#removal ??= removeContainer(ground, id, signal).then(() => this.#options.logs?.remove());
+    try {
+      await this.#removal;
+    } catch (error) {
+      this.#removal = null;
+      signal.throwIfAborted();
+      throw wrapEngineError(error, "teardown_failed", `removing the container ${this.id}`);
+    }
+  }
+
+  cost(): number | null {
+    const { clock, config } = this.#options.ground;
+    return (config.price_per_hour * ((this.#endedMs ?? clock.monotonic()) - this.#startedMs)) / hourMs;
+  }
+
+  enterCommand(): string | null {
+    const tool = this.#options.ground.engine.product;
+    return `${tool} start ${this.id} && ${tool} exec -it ${this.id} bash`;
+  }
+
+  // Nothing runs beside the main process, and nothing can begin to but by a command of ours.
+  #isIdle(): boolean {
+    return this.#running === 0 && this.#begunAtQuiet === this.#begun;
+  }
+
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
+    this.#running++;
+    try {
+      return await work();
+    } finally {
+      this.#running--;
+    }
+  }
+
+  // Nothing inside may change what is looked at meanwhile.
+  #whileStill<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const held = this.#holding.then(async () => {
+      if (this.#state !== "running" || this.#isIdle()) return work();
+      await this.#post("pause", signal);
+      try {
+        return await work();
+      } finally {
+        await this.#post("unpause", new AbortController().signal);
+      }
+    });
+    this.#holding = held.catch(() => {});
+    return held;
+  }
+
+  async #post(verb: string, signal: AbortSignal): Promise<void> {
+    const { ground, id } = this.#options;
+    await ground.engine.client.text({ method: "POST", path: `/containers/${id}/${verb}`, signal });
+  }
+
+  async #unpause(signal: AbortSignal): Promise<void> {
+    await this.#post("unpause", signal);
+    this.#state = "running";
+  }
+
+  async #ask<T>(code: ErrorCode, what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#assertThere();
+      if (hasStatus(error, 404, 409)) await this.#assertAlive();
+      const wrapped = wrapEngineError(error, code, what);
+      // Nobody knows what became of a container whose engine does not answer.
+      if (wrapped instanceof RolloutError && wrapped.transient && wrapped !== error) {
+        throw new RolloutError("environment_lost", wrapped.message, { cause: error, transient: true });
+      }
+      throw wrapped;
+    }
+  }
+
+  async #assertAlive(): Promise<void> {
+    const { ground, id } = this.#options;
+    const never = new AbortController().signal;
+    const found = await ground.engine.client
+      .json<{ State: { Running: boolean; OOMKilled?: boolean; ExitCode?: number } }>({
+        method: "GET",
+        path: `/containers/${id}/json`,
+        signal: never,
+      })
+      .catch(() => null);
+    if (found?.State.Running) return;
+    const how = found ? `has ended by itself with exit code ${found.State.ExitCode ?? "unknown"}` : "is gone";
+    throw new RolloutError("environment_lost", `the container ${this.id} ${how}`, { transient: true });
+  }
+
+  #assertRunning(): void {
+    this.#assertThere();
+    if (this.#state === "frozen") throw new RolloutError("exec_failed", `${this.id} is frozen and runs no commands`);
+    if (this.#state === "halted") {
+      throw new RolloutError("environment_lost", `${this.id} had to be killed to end what ran in it`, {
+        transient: true,
+      });
+    }
+  }
+
+  #assertThere(): void {
+    if (this.#state === "destroyed" || this.#state === "stopped") {
+      throw new RolloutError("environment_lost", `${this.id} has been ${this.#state}`, { transient: true });
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Host } from "../../base/host.ts";
+import type { Log } from "../../base/log.ts";
+import type { Engine } from "./connection/open-engine.ts";
+import type { DockerConfig } from "./docker-config-schema.ts";
+import type { ImageNotes } from "./images/image-notes.ts";
+import type { LogVolumes } from "./log-volumes.ts";
+
+/** What all the work of one provider stands on. */
+export interface DockerGround {
+  readonly engine: Engine;
+  readonly images: ImageNotes;
+  readonly logVolumes: LogVolumes;
+  readonly config: DockerConfig;
+  readonly baseDir: string;
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly log: Log;
+}

@@ -1,0 +1,140 @@
+import type {
+  BuildImageRequest,
+  Capabilities,
+  CreateEnvironmentRequest,
+  EnvironmentProvider,
+  FoundEnvironment,
+  OpenProviderOptions,
+  ProviderModule,
+  PullImageRequest,
+  TaskCheck,
+  TaskEnvironment,
+} from "../environment.ts";
+import { wrapEngineError } from "./connection/engine-error.ts";
+import { openEngine } from "./connection/open-engine.ts";
+import { createDockerEnvironment } from "./create-docker-environment.ts";
+import { dockerConfigSchema, type DockerConfig } from "./docker-config-schema.ts";
+import type { DockerEnvironment } from "./docker-environment.ts";
+import type { DockerGround } from "./docker-ground.ts";
+import { buildDockerImage } from "./images/build-docker-image.ts";
+import { ImageNotes } from "./images/image-notes.ts";
+import { planDockerImage } from "./images/plan-docker-image.ts";
+import { pullDockerImage } from "./images/pull-docker-image.ts";
+import { listContainers } from "./list-containers.ts";
+import { LogVolumes } from "./log-volumes.ts";
+import { reapContainers } from "./reap-containers.ts";
+import { removeContainer } from "./remove-container.ts";
+
+/** The docker provider as a job names it: `type: docker`. */
+export const dockerProviderModule: ProviderModule = {
+  name: "docker",
+  configSchema: dockerConfigSchema,
+  async open(options) {
+    return new DockerProvider(options, dockerConfigSchema.parse(options.config));
+  },
+};
+
+class DockerProvider implements EnvironmentProvider {
+  readonly name = "docker";
+  readonly capabilities: Capabilities;
+  readonly #options: OpenProviderOptions;
+  readonly #config: DockerConfig;
+  readonly #ending = new AbortController();
+  #prepared: Promise<DockerGround> | null = null;
+  #reaping: Promise<void> | null = null;
+
+  constructor(options: OpenProviderOptions, config: DockerConfig) {
+    this.#options = options;
+    this.#config = config;
+    this.capabilities = planCapabilities(config);
+  }
+
+  async probe(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#ground(signal);
+  }
+
+  async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {
+    signal.throwIfAborted();
+    return planDockerImage(task, this.#config, signal);
+  }
+
+  async buildImage(request: BuildImageRequest): Promise<string> {
+    request.signal.throwIfAborted();
+    return buildDockerImage(await this.#ground(request.signal), request);
+  }
+
+  async pullImage(request: PullImageRequest): Promise<string> {
+    request.signal.throwIfAborted();
+    return pullDockerImage(await this.#ground(request.signal), request);
+  }
+
+  async createEnvironment(request: CreateEnvironmentRequest): Promise<DockerEnvironment> {
+    request.signal.throwIfAborted();
+    const ground = await this.#ground(request.signal);
+    this.#reaping ??= reapContainers(ground, this.#ending.signal);
+    return createDockerEnvironment(ground, request);
+  }
+
+  async findEnvironments(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<FoundEnvironment[]> {
+    const { engine } = await this.#ground(signal);
+    try {
+      const rows = await listContainers(engine, labels, signal);
+      return rows.map(({ Id, Labels }) => ({ id: Id.slice(0, 12), labels: Labels ?? {} }));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw wrapEngineError(error, "provider_unavailable", "listing containers");
+    }
+  }
+
+  async removeEnvironment(id: string, signal: AbortSignal): Promise<void> {
+    const ground = await this.#ground(signal);
+    try {
+      await removeContainer(ground, id, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw wrapEngineError(error, "teardown_failed", `removing the container ${id}`);
+    }
+  }
+
+  removeCommand(id: string): string | null {
+    return `docker rm -f -v ${id}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    await this.#reaping;
+    const ground = await this.#prepared?.catch(() => null);
+    ground?.engine.client[Symbol.dispose]();
+  }
+
+  #ground(signal: AbortSignal): Promise<DockerGround> {
+    this.#prepared ??= this.#prepare(signal).catch((error: unknown) => {
+      this.#prepared = null;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  async #prepare(signal: AbortSignal): Promise<DockerGround> {
+    const { host, clock, log, baseDir, timeoutMultiplier } = this.#options;
+    const config = this.#config;
+    const engine = await openEngine({ host, clock, timeoutMultiplier, signal });
+    const logVolumes = new LogVolumes(engine, host, config);
+    return { engine, images: new ImageNotes(engine), logVolumes, config, baseDir, host, clock, log };
+  }
+}
+
+function planCapabilities({ network, storage_quota }: DockerConfig): Capabilities {
+  // A container that shares another's network, or the host's, cannot be taken out of it.
+  const canLeave = network === undefined || !/^(host|none|container:.*|ns:.*)$/.test(network);
+  return {
+    shell: true,
+    users: true,
+    owners: true,
+    stop: true,
+    freeze: true,
+    limits: { cpus: "enforced", memory: "enforced", storage: storage_quota ? "enforced" : "none" },
+    network: canLeave ? ["none"] : [],
+  };
+}

@@ -1,0 +1,131 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { messageOf, RolloutError } from "../../../base/rollout-error.ts";
+import { readSource } from "../../archive/build-context.ts";
+import { encodeTar } from "../../archive/encode-tar.ts";
+import type { TreeEntry } from "../../archive/tree-entry.ts";
+import type { BuildImageRequest } from "../../environment.ts";
+import { EngineError, hasStatus, wrapEngineError } from "../connection/engine-error.ts";
+import { readJsonLines } from "../connection/json-lines.ts";
+import { encodeAllAuth, findRegistryAuth, readAllAuth } from "../connection/registry-auth.ts";
+import type { DockerGround } from "../docker-ground.ts";
+import { BuildProgress } from "./build-progress.ts";
+import { openBuildSession, type BuildSession } from "./build-session.ts";
+import { ImageOutput } from "./image-output.ts";
+import { openDockerContext } from "./plan-docker-image.ts";
+
+/** Builds a task's Dockerfile and returns its tag; an image that carries the tag already is not built again. */
+export async function buildDockerImage(ground: DockerGround, request: BuildImageRequest): Promise<string> {
+  const { plan, signal } = request;
+  signal.throwIfAborted();
+  const tag = `rollout-task:${plan.key}`;
+  const output = new ImageOutput(request.output);
+  try {
+    if (!plan.noCache && (await hasImage(ground, tag, signal))) {
+      await output.say(`${tag} is there already`);
+      return tag;
+    }
+    using session = ground.engine.hasBuildKit ? await openSession(ground, signal) : null;
+    await build(ground, request, tag, session, output);
+    ground.images.forget(tag);
+    return tag;
+  } catch (error) {
+    signal.throwIfAborted();
+    const wrapped = wrapEngineError(error, "image_build_failed", `building ${plan.contextDir} failed`);
+    if (!(wrapped instanceof RolloutError) || !(error instanceof EngineError)) throw wrapped;
+    const { code, hint, transient } = wrapped;
+    throw new RolloutError(code, output.withTail(wrapped.message), { cause: error, hint, transient });
+  }
+}
+
+/** True when the engine holds an image of that name. */
+export async function hasImage({ engine }: DockerGround, image: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await engine.client.text({ method: "GET", path: `/images/${encodeURIComponent(image)}/json`, signal });
+    return true;
+  } catch (error) {
+    if (hasStatus(error, 404)) return false;
+    throw error;
+  }
+}
+
+function openSession(ground: DockerGround, signal: AbortSignal): Promise<BuildSession> {
+  const { config, host, baseDir } = ground;
+  const readSecret = async (id: string): Promise<Buffer | null> => {
+    const secret = config.build.secrets[id];
+    if (secret === undefined) return null;
+    if ("file" in secret) return readFile(resolve(baseDir, secret.file));
+    const value = host.env[secret.env];
+    return value === undefined ? null : Buffer.from(value);
+  };
+  const findAuth = (server: string) => findRegistryAuth(host, server, signal);
+  return openBuildSession(ground.engine.client, { findAuth, readSecret }, signal);
+}
+
+async function build(
+  ground: DockerGround,
+  { plan, signal }: BuildImageRequest,
+  tag: string,
+  session: BuildSession | null,
+  output: ImageOutput,
+): Promise<void> {
+  const { engine, config, host } = ground;
+  const { args, target } = config.build;
+  const auths = session ? {} : await readAllAuth(host, signal);
+  const answer = await engine.client.open({
+    method: "POST",
+    path: "/build",
+    query: {
+      t: tag,
+      dockerfile: "Dockerfile",
+      nocache: plan.noCache,
+      rm: true,
+      forcerm: true,
+      buildargs: JSON.stringify(args),
+      labels: JSON.stringify({ "rollout.task-image": plan.key }),
+      target,
+      platform: config.platform,
+      ...(session ? { version: 2, session: session.id } : {}),
+    },
+    headers: {
+      "content-type": "application/x-tar",
+      ...(Object.keys(auths).length === 0 ? {} : { "x-registry-config": encodeAllAuth(auths) }),
+    },
+    body: encodeTar(contextEntries(plan.contextDir, signal)),
+    signal,
+  });
+  const onAbort = (): void => void answer.destroy();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await follow(answer, output);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    answer.destroy();
+  }
+}
+
+// What the builder sees belongs to root, whoever owns it here.
+async function* contextEntries(directory: string, signal: AbortSignal): AsyncGenerator<TreeEntry> {
+  const context = await openDockerContext(directory);
+  for await (const entry of readSource(context, "", signal)) {
+    if (entry.path !== "") yield { ...entry, uid: 0, gid: 0 };
+  }
+}
+
+async function follow(answer: AsyncIterable<Uint8Array>, output: ImageOutput): Promise<void> {
+  const progress = new BuildProgress();
+  let failure: string | null = null;
+  try {
+    for await (const event of readJsonLines(answer)) {
+      if (event["id"] === "moby.buildkit.trace" && typeof event["aux"] === "string") {
+        await output.write(progress.read(Buffer.from(event["aux"], "base64")));
+      } else if (typeof event["stream"] === "string") await output.write(event["stream"]);
+      else if (typeof event["status"] === "string") await output.sayStatus(event);
+      if (typeof event["error"] === "string") failure = event["error"];
+    }
+  } catch (error) {
+    throw new EngineError(null, `the connection to the engine was lost: ${messageOf(error)}`, error);
+  }
+  // What a Dockerfile did wrong stays wrong, whatever the status of the answer was.
+  if (failure !== null) throw new EngineError(400, failure);
+}

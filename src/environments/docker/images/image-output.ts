@@ -1,0 +1,41 @@
+import type { OutputSink } from "../../environment.ts";
+
+const tailBytes = 4000;
+const tailLines = 20;
+
+/** Hands what a build or pull says to its log and remembers the end of it. */
+export class ImageOutput {
+  readonly #sink: OutputSink;
+  #tail = "";
+
+  constructor(sink: OutputSink) {
+    this.#sink = sink;
+  }
+
+  async write(text: string): Promise<void> {
+    if (text === "") return;
+    this.#tail = (this.#tail + text).slice(-tailBytes);
+    await this.#sink.write(Buffer.from(text));
+  }
+
+  async say(line: string): Promise<void> {
+    await this.write(`${line}\n`);
+  }
+
+  /** A line of progress; the bars in between, which come by the hundred, are left out. */
+  async sayStatus(event: Readonly<Record<string, unknown>>): Promise<void> {
+    if (event["progress"] !== undefined) return;
+    const id = typeof event["id"] === "string" ? `${event["id"]}: ` : "";
+    await this.say(`${id}${String(event["status"])}`);
+  }
+
+  /** A message with the last lines that were said. */
+  withTail(message: string): string {
+    const lines = this.#tail
+      .trimEnd()
+      .split("\n")
+      .slice(-tailLines)
+      .filter((line) => line !== "");
+    return lines.length === 0 ? message : `${message}\n${lines.join("\n")}`;
+  }
+}

@@ -1,0 +1,332 @@
+import { execFile } from "node:child_process";
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { RolloutError } from "../../src/base/rollout-error.ts";
+import { collect } from "../../src/environments/conformance/run-command.ts";
+import { cannotRun } from "../e2e/rollout-cli.ts";
+import { findEngines } from "../engines/find-engines.ts";
+import { openTestEngine } from "../engines/open-test-engine.ts";
+import { openCuttableProxy } from "./docker/cuttable-proxy.ts";
+import { makeRoom, openRoom } from "./docker/engine-room.ts";
+import { openDocker } from "./docker/open-docker.ts";
+
+const never = new AbortController().signal;
+const base = "FROM debian:bookworm-slim\n";
+const run = promisify(execFile);
+
+for (const { name, env, reason } of await findEngines()) {
+  const open = (config: Record<string, unknown> = {}) => openRoom(env, config);
+  const on = (title: string, work: () => Promise<void>): void => {
+    test(title, async (context) => {
+      if (reason !== null) cannotRun(context, reason);
+      await work();
+    });
+  };
+
+  describe(`images on ${name}:`, () => {
+    on("arguments, a target and the ignore file reach the builder", async () => {
+      const { build, create, run } = await open({ build: { args: { WORD: "given" }, target: "middle" } });
+      const dockerfile = `${base.trim()} AS middle\nARG WORD=none\nRUN echo $WORD > /word\nCOPY . /context/\nFROM middle\nRUN touch /last\n`;
+      const { image } = await build({
+        Dockerfile: dockerfile,
+        ".dockerignore": "secret*\n",
+        "secret.txt": "",
+        "kept.txt": "",
+      });
+      const environment = await create({ image });
+      const { stdout } = await run(environment, "cat /word; ls /context; test ! -e /last");
+      expect(stdout.toString()).toBe("given\nDockerfile\nkept.txt\n");
+    });
+
+    on("the same content is built once, and again without cache when that is forced", async () => {
+      const { build, create, run } = await open();
+      const step = `RUN echo ${crypto.randomUUID()} && cat /proc/sys/kernel/random/uuid > /id`;
+      const idOf = async ({ image }: { image: string }) =>
+        (await run(await create({ image }), "cat /id")).stdout.toString();
+      const build1 = await build({ Dockerfile: `${base}${step}\n` });
+      const first = await idOf(build1);
+      const build2 = await build({ Dockerfile: `${base}${step}\n` });
+      expect(build1.log).not.toContain("there already");
+      expect(build2.log).toContain("there already");
+      expect(await idOf(build2)).toBe(first);
+      expect(await idOf(await build({ Dockerfile: `${base}${step}\n` }, true))).not.toBe(first);
+    });
+
+    on("a step that fails is told with the end of what it printed", async () => {
+      const { build } = await open();
+      const building = build({ Dockerfile: `${base}RUN echo the compiler is missing >&2 && exit 7\n` });
+      await expect(building).rejects.toMatchObject({
+        code: "image_build_failed",
+        transient: false,
+        message: expect.stringContaining("the compiler is missing"),
+      });
+    });
+
+    on("a base image that cannot be had is named", async () => {
+      const { build } = await open();
+      const building = build({ Dockerfile: "FROM localhost:9/no-such/base:1\n" });
+      await expect(building).rejects.toMatchObject({
+        code: "image_build_failed",
+        message: expect.stringContaining("no-such/base"),
+      });
+    });
+
+    on("an image that cannot be pulled is named, and never pulled when that is forbidden", async () => {
+      const plan = { kind: "pull", key: "k", ref: "localhost:9/no-such/image:1" } as const;
+      const pulled = (await open()).provider.pullImage({ plan, output: collect(), signal: never });
+      await expect(pulled).rejects.toMatchObject({
+        code: "image_pull_failed",
+        message: expect.stringContaining("localhost:9/no-such/image:1"),
+      });
+      const forbidden = (await open({ pull: "never" })).provider.pullImage({ plan, output: collect(), signal: never });
+      await expect(forbidden).rejects.toThrow("pull is never");
+    });
+
+    if (name === "docker") {
+      on("a secret is there for the step that mounts it and in no layer", async () => {
+        const config = { build: { secrets: { token: { env: "ROLLOUT_TEST_TOKEN" } } } };
+        const room = await openRoom({ ...env, ROLLOUT_TEST_TOKEN: "s3cret-value" }, config);
+        const step = "RUN --mount=type=secret,id=token wc -c < /run/secrets/token > /size";
+        const { image } = await room.build({ Dockerfile: `${base}${step}\n` });
+        const environment = await room.create({ image });
+        const { stdout } = await room.run(environment, "cat /size; ls -A /run/secrets 2>&1 | head -1");
+        expect(stdout.toString().startsWith("12\n")).toBe(true);
+        expect(stdout.toString()).not.toContain("token");
+      });
+    }
+  });
+
+  describe(`containers on ${name}:`, () => {
+    on("directory, user and variables of the image hold for every command", async () => {
+      const { build, create, run } = await open();
+      const dockerfile = `${base}RUN useradd -m worker\nENV GREETING="hello there"\nWORKDIR /home/worker/job\nUSER worker\n`;
+      const environment = await create({ image: (await build({ Dockerfile: dockerfile })).image });
+      const { stdout } = await run(environment, 'id -un; pwd; echo "$GREETING"; echo "$HOME"');
+      expect(stdout.toString()).toBe("worker\n/home/worker/job\nhello there\n/home/worker\n");
+      expect(environment.workdir).toBe("/home/worker/job");
+    });
+
+    on("variables of a command are not to be seen from outside", async () => {
+      const { create, run } = await open();
+      const environment = await create();
+      const engine = await openTestEngine(env);
+      await run(environment, "true", { env: { API_KEY: "very-secret-key" } });
+      const path = `/containers/${environment.id}/json`;
+      const text = await engine.client.text({ method: "GET", path, signal: never });
+      engine.client[Symbol.dispose]();
+      expect(text).toContain(environment.id);
+      expect(text).not.toContain("very-secret-key");
+    });
+
+    on("a network that is taken leaves the loopback device, and can be given back", async () => {
+      const { create, run } = await open();
+      const environment = await create();
+      const devices = async (): Promise<string[]> => {
+        const { stdout } = await run(environment, "ls /sys/class/net");
+        return stdout.toString().trim().split("\n");
+      };
+      const before = await devices();
+      expect(before.length).toBeGreaterThan(1);
+      await environment.setNetwork("none", never);
+      expect(await devices()).toEqual(["lo"]);
+      await environment.setNetwork("full", never);
+      expect(await devices()).toHaveLength(before.length);
+    });
+
+    if (name === "docker") {
+      on(
+        "from the second container of an image on, logs are read without the engine, whatever runs beside",
+        async () => {
+          const { create, run } = await open();
+          const place = [{ kind: "directory", target: "/logs/agent" }] as const;
+          await create({ place });
+          const environment = await create({ place });
+          const { stdout } = await run(
+            environment,
+            "grep -c ' /logs ' /proc/self/mounts; stat -c %a /logs /logs/agent",
+          );
+          expect(stdout.toString()).toBe(process.getuid?.() === 0 ? "1\n755\n777\n" : "0\n755\n777\n");
+          const script =
+            "while :; do ln -sfn /etc /logs/agent/swap; rm -f /logs/agent/swap; mkdir -p /logs/agent/swap; rmdir /logs/agent/swap; done";
+          await run(environment, `echo kept > /logs/agent/kept; (${script}) >/dev/null 2>&1 & echo`);
+          const target = join(await makeRoom(), "logs");
+          await environment.copyFrom({ source: "/logs", target, signal: never });
+          expect(await readFile(join(target, "agent", "kept"), "utf8")).toBe("kept\n");
+          await environment.copyTo([{ kind: "directory", target: "/logs/agent" }], never);
+          expect((await run(environment, "ls /logs/agent/kept 2>&1")).exitCode).not.toBe(0);
+        },
+      );
+    }
+
+    on("a container that ended by itself is lost, and the error says so", async () => {
+      const { create, run } = await open();
+      const environment = await create();
+      const engine = await openTestEngine(env);
+      await engine.client.text({ method: "POST", path: `/containers/${environment.id}/kill`, signal: never });
+      engine.client[Symbol.dispose]();
+      await expect(run(environment, "true")).rejects.toMatchObject({ code: "environment_lost", transient: true });
+    });
+
+    on("a name that is taken already does not keep a container from starting", async () => {
+      const { create, run } = await open();
+      const first = await create({ name: `twice-${process.pid}-${name}` });
+      const second = await create({ name: `twice-${process.pid}-${name}` });
+      expect(second.id).not.toBe(first.id);
+      expect((await run(second, "echo here")).stdout.toString()).toBe("here\n");
+    });
+
+    on("what a process left that is gone is removed by the next one, what was kept is not", async () => {
+      const { create, provider } = await open();
+      const dead = { "rollout.owner-pid": "4194303", "rollout.owner-boot": "another boot" };
+      const labels = { ...dead, "rollout.owner-host": (await import("node:os")).hostname(), "rollout.test": name };
+      await create({ labels });
+      const kept = await create({ labels });
+      await kept.stop(never);
+      expect(await provider.findEnvironments({ "rollout.test": name }, never)).toHaveLength(2);
+      const next = await open();
+      await next.create();
+      await next.provider[Symbol.asyncDispose]();
+      const left = await (await open()).provider.findEnvironments({ "rollout.test": name }, never);
+      expect(left.map(({ id }) => id)).toEqual([kept.id]);
+    });
+  });
+
+  describe(`ending commands on ${name}:`, () => {
+    const abortOnceReady = async (
+      room: Awaited<ReturnType<typeof open>>,
+      environment: Awaited<ReturnType<(typeof room)["create"]>>,
+      script: string,
+      user?: string,
+    ): Promise<void> => {
+      const controller = new AbortController();
+      const reasonOfAbort = new RolloutError("exec_failed", "enough");
+      const stdout = { write: () => controller.abort(reasonOfAbort) };
+      const running = room.run(environment, script, { stdout, signal: controller.signal, user });
+      await expect(running).rejects.toBe(reasonOfAbort);
+    };
+
+    on("what runs as another user is ended too", async () => {
+      const room = await open();
+      const environment = await room.create();
+      const script = "cd /; setsid sleep 71717 </dev/null >/dev/null 2>&1 & sleep 71718 & echo ready; wait";
+      await abortOnceReady(room, environment, script, "nobody");
+      expect(await environment.listProcesses(never)).toEqual([]);
+    });
+
+    on("a daemon that took off the mark is ended too", async () => {
+      const room = await open();
+      const environment = await room.create();
+      const script = "env -i setsid sleep 71717 </dev/null >/dev/null 2>&1 & sleep 0.2; echo ready; sleep 71718";
+      await abortOnceReady(room, environment, script);
+      expect(await environment.listProcesses(never)).toEqual([]);
+    });
+
+    on("without a working bash the container is ended, and its files can still be read", async () => {
+      const room = await open();
+      const environment = await room.create();
+      const script =
+        "echo kept > /kept; exec 5>&1; printf '#!/bin/sh\\nexit 0\\n' > /tmp/fake; chmod +x /tmp/fake; mv /tmp/fake /usr/bin/bash; echo ready >&5; exec sleep 71717";
+      await abortOnceReady(room, environment, script);
+      await environment.killProcesses(never);
+      expect(await environment.listProcesses(never)).toEqual([]);
+      const target = join(await makeRoom(), "kept");
+      await environment.copyFrom({ source: "/kept", target, signal: never });
+      expect(await readFile(target, "utf8")).toBe("kept\n");
+    });
+  });
+}
+
+describe("the way to an engine:", async () => {
+  const [docker] = await findEngines();
+  const on = (title: string, work: () => Promise<void>): void => {
+    test(title, async (context) => {
+      if (docker?.reason) cannotRun(context, docker.reason);
+      await work();
+    });
+  };
+
+  test("no engine is told with its address and the other way", async () => {
+    const provider = await openDocker({ DOCKER_HOST: "unix:///nowhere/docker.sock" });
+    await expect(provider.probe(never)).rejects.toMatchObject({
+      code: "provider_unavailable",
+      message: expect.stringContaining("unix:///nowhere/docker.sock"),
+      hint: expect.stringContaining("environment.type: local"),
+    });
+  });
+
+  test("what answers but is no engine is told so", async () => {
+    const provider = await openDocker({ DOCKER_HOST: "tcp://127.0.0.1:9" });
+    await expect(provider.probe(never)).rejects.toMatchObject({ code: "provider_unavailable" });
+  });
+
+  on("commands run over TCP", async () => {
+    const proxy = await openCuttableProxy();
+    onTestFinished(() => proxy[Symbol.asyncDispose]());
+    const room = await openRoom({ DOCKER_HOST: proxy.address });
+    const environment = await room.create();
+    expect((await room.run(environment, "echo over tcp")).stdout.toString()).toBe("over tcp\n");
+  });
+
+  on("commands run over the system's ssh", async () => {
+    const directory = await makeRoom();
+    // Stands for the other machine: it runs there what it is told to run.
+    const script = '#!/bin/sh\nunset DOCKER_HOST\nwhile [ "$1" != -- ]; do shift; done; shift 2\nexec "$@"\n';
+    await writeFile(join(directory, "ssh"), script);
+    await chmod(join(directory, "ssh"), 0o755);
+    const PATH = `${directory}:${process.env["PATH"]}`;
+    const room = await openRoom({ DOCKER_HOST: "ssh://me@far.example", PATH });
+    const environment = await room.create();
+    expect((await room.run(environment, "echo over ssh")).stdout.toString()).toBe("over ssh\n");
+    const copy = join(directory, "hostname");
+    await environment.copyFrom({ source: "/etc/debian_version", target: copy, signal: never });
+    expect(await readFile(copy, "utf8")).not.toBe("");
+  });
+
+  test("what ssh complains about is told", async () => {
+    const directory = await makeRoom();
+    await writeFile(join(directory, "ssh"), "#!/bin/sh\necho 'no route to host' >&2; exit 255\n");
+    await chmod(join(directory, "ssh"), 0o755);
+    const provider = await openDocker({ DOCKER_HOST: "ssh://far", PATH: `${directory}:${process.env["PATH"]}` });
+    await expect(provider.probe(never)).rejects.toThrow("no route to host");
+  });
+
+  on("commands run over TLS, and a certificate of a stranger is refused", async () => {
+    const directory = await makeRoom();
+    const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+    const files = ["-keyout", join(directory, "key.pem"), "-out", join(directory, "cert.pem")];
+    await run("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...subject, ...files]);
+    const [key, cert] = await Promise.all(["key.pem", "cert.pem"].map((file) => readFile(join(directory, file))));
+    await writeFile(join(directory, "ca.pem"), cert!);
+    const proxy = await openCuttableProxy({ key: key!, cert: cert! });
+    onTestFinished(() => proxy[Symbol.asyncDispose]());
+    const DOCKER_HOST = proxy.address.replace("127.0.0.1", "localhost");
+    const room = await openRoom({ DOCKER_HOST, DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: directory });
+    const environment = await room.create();
+    expect((await room.run(environment, "echo over tls")).stdout.toString()).toBe("over tls\n");
+    const stranger = await openDocker({ DOCKER_HOST, DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: await makeRoom() });
+    await expect(stranger.probe(never)).rejects.toMatchObject({ code: "provider_unavailable" });
+  });
+
+  on("an engine that is lost in the middle of a command loses the environment, for a while", async () => {
+    const proxy = await openCuttableProxy();
+    const room = await openRoom({ DOCKER_HOST: proxy.address });
+    const environment = await room.create();
+    const started = Promise.withResolvers<void>();
+    const running = room.run(environment, "echo ready; sleep 600", { stdout: { write: () => started.resolve() } });
+    running.catch(() => {});
+    await started.promise;
+    await proxy[Symbol.asyncDispose]();
+    await expect(running).rejects.toMatchObject({ code: "environment_lost", transient: true });
+    await expect(environment.copyTo([{ kind: "directory", target: "/x" }], never)).rejects.toMatchObject({
+      code: "environment_lost",
+      transient: true,
+    });
+    await expect(environment.destroy(never)).rejects.toMatchObject({ code: "teardown_failed" });
+    const direct = await openDocker();
+    await direct.removeEnvironment(environment.id, never);
+    await expect(room.create()).rejects.toMatchObject({ transient: true });
+    await proxy.reopen();
+  });
+});
