@@ -15,6 +15,7 @@ import { ContainerCommands } from "./container-commands.ts";
 import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
 import type { DockerGround } from "./docker-ground.ts";
+import { keptName } from "./list-containers.ts";
 import { listContainerProcesses } from "./list-container-processes.ts";
 import type { LogVolume } from "./log-volume.ts";
 import { MemoryKills } from "./memory-kills.ts";
@@ -178,6 +179,7 @@ export class DockerEnvironment implements Environment {
     this.#assertThere();
     await this.#ask("teardown_failed", "stopping the container", signal, () => this.#commands.halt(signal));
     this.#options.logs?.keep(this.#options.id);
+    await this.#ask("teardown_failed", "naming the container as kept", signal, () => this.#markKept(signal));
     this.#state = "stopped";
     this.#endedMs ??= this.#options.ground.clock.monotonic();
   }
@@ -239,6 +241,14 @@ export class DockerEnvironment implements Environment {
   async #post(verb: string, signal: AbortSignal): Promise<void> {
     const { ground, id } = this.#options;
     await ground.engine.client.text({ method: "POST", path: `/containers/${id}/${verb}`, signal });
+  }
+
+  async #markKept(signal: AbortSignal): Promise<void> {
+    const { ground, id } = this.#options;
+    const { client } = ground.engine;
+    const { Name } = await client.json<{ Name: string }>({ method: "GET", path: `/containers/${id}/json`, signal });
+    const query = { name: keptName(Name) };
+    await client.text({ method: "POST", path: `/containers/${id}/rename`, query, signal });
   }
 
   async #unpause(signal: AbortSignal): Promise<void> {

@@ -2,6 +2,8 @@ import type {
   BuildImageRequest,
   Capabilities,
   CreateEnvironmentRequest,
+  EnterRequest,
+  Entrance,
   EnvironmentProvider,
   FoundEnvironment,
   OpenProviderOptions,
@@ -20,9 +22,10 @@ import { buildDockerImage } from "./images/build-docker-image.ts";
 import { ImageNotes } from "./images/image-notes.ts";
 import { planDockerImage } from "./images/plan-docker-image.ts";
 import { pullDockerImage } from "./images/pull-docker-image.ts";
-import { listContainers } from "./list-containers.ts";
+import { enterContainer } from "./enter-container.ts";
+import { isKeptName, listContainers } from "./list-containers.ts";
 import { LogVolumes } from "./log-volumes.ts";
-import { reapContainers } from "./reap-containers.ts";
+import { reapLogVolumes } from "./reap-log-volumes.ts";
 import { removeContainer } from "./remove-container.ts";
 
 /** The docker provider as a job names it: `type: docker`. */
@@ -72,7 +75,7 @@ class DockerProvider implements EnvironmentProvider {
   async createEnvironment(request: CreateEnvironmentRequest): Promise<DockerEnvironment> {
     request.signal.throwIfAborted();
     const ground = await this.#ground(request.signal);
-    this.#reaping ??= reapContainers(ground, this.#ending.signal);
+    this.#reaping ??= reapLogVolumes(ground, this.#ending.signal);
     return createDockerEnvironment(ground, request);
   }
 
@@ -80,7 +83,11 @@ class DockerProvider implements EnvironmentProvider {
     const { engine } = await this.#ground(signal);
     try {
       const rows = await listContainers(engine, labels, signal);
-      return rows.map(({ Id, Labels }) => ({ id: Id.slice(0, 12), labels: Labels ?? {} }));
+      return rows.map(({ Id, Labels, Names }) => ({
+        id: Id.slice(0, 12),
+        labels: Labels ?? {},
+        isKept: (Names ?? []).some(isKeptName),
+      }));
     } catch (error) {
       signal.throwIfAborted();
       throw wrapEngineError(error, "provider_unavailable", "listing containers");
@@ -95,6 +102,11 @@ class DockerProvider implements EnvironmentProvider {
       signal.throwIfAborted();
       throw wrapEngineError(error, "teardown_failed", `removing the container ${id}`);
     }
+  }
+
+  async enter(request: EnterRequest): Promise<Entrance> {
+    request.signal.throwIfAborted();
+    return enterContainer(await this.#ground(request.signal), request);
   }
 
   removeCommand(id: string): string | null {

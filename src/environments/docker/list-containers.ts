@@ -4,9 +4,19 @@ import { ownLabel } from "./plan-container.ts";
 export interface ContainerRow {
   readonly Id: string;
   readonly Labels: Readonly<Record<string, string>> | null;
-  readonly State: string;
-  /** Seconds since the epoch. */
-  readonly Created: number;
+  readonly Names: readonly string[] | null;
+}
+
+const keptEnd = "-kept";
+
+/** The name of a container from when it is kept; labels cannot be changed. */
+export function keptName(name: string): string {
+  return `${name.replace(/^\//, "")}${keptEnd}`;
+}
+
+/** True for the name of a container that was kept. */
+export function isKeptName(name: string): boolean {
+  return name.endsWith(keptEnd);
 }
 
 /** Our containers that carry all the given labels, whoever made them and whatever state they are in. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { rm } from "node:fs/promises";
 import { join, posix } from "node:path";
 import type { Host } from "../../base/host.ts";
-import { isOwnerAlive } from "../../base/process-owner.ts";
+import { isOwnerAlive, readOwner } from "../../base/process-owner.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import type { DockerConfig } from "./docker-config-schema.ts";
 import type { ImageNote } from "./images/image-notes.ts";
@@ -31,8 +31,8 @@ export class LogVolumes {
   /** A volume for a container of that image; null when there can be none, or the image brings logs of its own. */
   open({ standing }: ImageNote): LogVolume | null {
     if (!this.#isPossible || standing.get(logsPath) !== false) return null;
-    const { pid, bootId } = this.#host;
-    return new LogVolume(join(this.#directory, `${pid}_${bootId}_${randomUUID()}`));
+    const { pid, bootId, startTicks } = readOwner(this.#host);
+    return new LogVolume(join(this.#directory, [pid, bootId, startTicks ?? "", randomUUID()].join("_")));
   }
 
   /** Whether the engine sees in a container what we put into its volume; it is asked once. */
@@ -60,8 +60,9 @@ export class LogVolumes {
   /** Removes what dead processes left, and what was kept for containers that are gone. */
   async reap(containerIds: readonly string[]): Promise<void> {
     for (const name of existsSync(this.#directory) ? readdirSync(this.#directory) : []) {
-      const [pid = "", bootId = ""] = name.split("_");
-      const owner = { pid: Number(pid), bootId, hostname: this.#host.hostname };
+      const [pid = "", bootId = "", ticks = ""] = name.split("_");
+      const startTicks = ticks === "" ? null : Number(ticks);
+      const owner = { pid: Number(pid), bootId, hostname: this.#host.hostname, startTicks };
       if (!Number.isInteger(owner.pid) || isOwnerAlive(owner, this.#host, 0)) continue;
       const marker = join(this.#directory, name, "kept");
       const kept = existsSync(marker) ? readFileSync(marker, "utf8") : null;

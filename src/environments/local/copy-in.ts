@@ -3,7 +3,6 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { encodeTar } from "../archive/encode-tar.ts";
 import { placementEntries } from "../archive/placement-entries.ts";
 import { planPlacements, type PlacementGroup } from "../archive/plan-placements.ts";
-import { requireSource } from "../archive/require-source.ts";
 import type { TreeStream } from "../archive/tree-entry.ts";
 import type { Placement } from "../environment.ts";
 import type { CommandRunner } from "./command-runner.ts";

@@ -14,7 +14,8 @@ import type {
 import { volumePaths } from "./base-system.ts";
 import { CommandRunner } from "./command-runner.ts";
 import { removeControlGroups, unthrottle, type ControlGroups } from "./control-groups.ts";
-import { copyIn, requireSource } from "./copy-in.ts";
+import { requireSource } from "../archive/require-source.ts";
+import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
 import { readRecord, writeRecord } from "./environment-records.ts";
 import { openIsolatedNetwork, type IsolatedNetwork } from "./isolated-network.ts";

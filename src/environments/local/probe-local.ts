@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { setOwner } from "./copy-owned.ts";
-import { findTool } from "./host-tools.ts";
+import { findTool } from "../../base/find-tool.ts";
 import type { LocalGround } from "./local-ground.ts";
 import { startMapped, waitForExit } from "./mapped-process.ts";
 import { planOwnFolder } from "./own-folders.ts";

@@ -4,7 +4,7 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import type { Placement } from "../environment.ts";
 import { outsideId, type IdMap } from "./id-map.ts";
 import { waitForExit } from "./mapped-process.ts";
-import { checkTarget } from "./plan-placements.ts";
+import { checkTarget } from "../archive/plan-placements.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /**

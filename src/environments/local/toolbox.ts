@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import type { Host } from "../../base/host.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
-import { findTool } from "./host-tools.ts";
+import { findTool } from "../../base/find-tool.ts";
 import { planOwnFolder } from "./own-folders.ts";
 
 /** Where an environment sees the tools we use inside it: read-only, and not those that its own processes may replace. */

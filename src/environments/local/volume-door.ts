@@ -5,7 +5,6 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { readTree } from "../archive/read-tree.ts";
 import { writeTree } from "../archive/write-tree.ts";
 import { checkTarget } from "../archive/plan-placements.ts";
-import { requireSource } from "../archive/require-source.ts";
 import type { CopyFromRequest, CopyReport, Placement } from "../environment.ts";
 import { copyOwned, setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
