@@ -8,9 +8,13 @@ import { agentOf, command, type Room, type Running } from "./rollout-cli.ts";
 const rig = await openLocalRig();
 const trial = "jobs/job/agent/tasks/alpha__1";
 
-function makeLocalRoom(execute: string, preserve = "never"): Promise<Room> {
+async function makeLocalRoom(execute: string, preserve = "never"): Promise<Room> {
   const task = { test: "echo 0 > /logs/verifier/reward.txt" };
-  return rig.makeRoom({ alpha: task }, { ...agentOf(execute), environment: { type: "local", preserve_env: preserve } });
+  const job = { ...agentOf(execute), environment: { type: "local", preserve_env: preserve } };
+  const room = await rig.makeRoom({ alpha: task }, job);
+  // What engines of this machine hold is not ours.
+  const env = { DOCKER_HOST: `unix://${room.path("no-engine.sock")}` };
+  return { ...room, run: (args, options = {}) => room.run(args, { ...options, env: { ...env, ...options.env } }) };
 }
 
 async function clean(room: Room, ...args: string[]): Promise<{ id: string; status: string; message: string }[]> {
