@@ -29,7 +29,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
   const { terminal } = context;
   const program = new Command("rollout")
     .description(
-      "Evaluate agents: agents x tasks x attempts in container environments, each trial marked by the task's own verifier.",
+      "Evaluate agents: agents x tasks x attempts, each trial in an environment of its own and marked by the task's own verifier.",
     )
     .version(context.version, "-V, --version", "print the version")
     .usage("<job.yaml> [options]\n       rollout <command> [options]")

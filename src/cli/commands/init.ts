@@ -49,7 +49,7 @@ n_concurrent_trials: 4
 
 environment:
   type: local # a sandbox of this machine for every trial; no container engine is needed
-  preserve_env: never # on_failure keeps the containers of failed trials for a look inside
+  preserve_env: never # on_failure keeps the environments of failed trials for a look inside
 
 agents:
   - name: oracle # runs each task's own solution: shows that the tasks can be solved
