@@ -175,7 +175,7 @@ describe("plan", () => {
     const { code, stdout } = await room.run(["plan", "job.yaml"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^8 trials = 2 agents x 2 tasks x 2 attempts, 4 at once$/m);
-    expect(stdout).toMatch(/memory: 6 containers in all, at most 4 at once/);
+    expect(stdout).toMatch(/memory: 6 environments in all, at most 4 at once/);
     expect(stdout).toMatch(/oracle .*unsolved.*solve\.sh/);
   });
 
