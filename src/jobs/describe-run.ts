@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Host } from "../base/host.ts";
 import { shellWord, shownPath } from "../base/shown-path.ts";
@@ -22,9 +23,10 @@ export const jobShape = {
   unitNoun: "trial",
 } as const;
 
-/** What to type after a job. */
-export function nextCommands(dir: string, cwd: string): string[] {
-  return [`rollout show ${shellWord(shownPath(dir, cwd))}`];
+/** What to type after a job; a trial that failed is worth a look before all else. */
+export function nextCommands(dir: string, cwd: string, failedKey: string | null): string[] {
+  const show = (path: string): string => `rollout show ${shellWord(shownPath(path, cwd))}`;
+  return failedKey === null ? [show(dir)] : [show(join(dir, failedKey)), show(dir)];
 }
 
 /** What to type to enter the environment that a trial kept. */

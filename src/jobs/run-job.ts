@@ -22,7 +22,7 @@ import { JobRecorder } from "./output/job-recorder.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
 import { JobTally, type TallyEnd } from "./output/job-tally.ts";
 import { openJobOutput, type JobOutput } from "./output/open-job-output.ts";
-import { toUnit } from "./output/trial-result-schema.ts";
+import { isFailed, toUnit } from "./output/trial-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 import { RunVoice } from "./run-voice.ts";
 import { StopSwitch } from "./stop-switch.ts";
@@ -108,6 +108,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     onSpent: (reason) => stopping.stop(reason),
   });
   const leftBehind: string[] = [];
+  let failedKey: string | null = null;
   const kept: { readonly id: string; readonly enter: string | null }[] = [];
   const context = trialContext(prepared, options, output, voice, { leftBehind, stopping });
 
@@ -124,6 +125,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
       const result = await runTrial(trial, context, slot, (known) => recorder.record(trial.index, known));
       running--;
       recorder.count(trial.index, result);
+      if (isFailed(result)) failedKey ??= trial.key;
       kept.push(...(result.teardown?.kept ?? []));
       voice.finished(toUnit(result));
       const { costUsd, tokens } = tally.spent();
@@ -141,7 +143,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     failure ??
     (await journal.append(endedLine(result, endedAt, skippedIndexes)).catch((error: unknown) => error)) ??
     null;
-  const next = nextCommands(paths.dir, options.host.cwd);
+  const next = nextCommands(paths.dir, options.host.cwd, failedKey);
   voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next) });
   return { dir: paths.dir, result, kept, leftBehind, unwritten };
 }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Clock } from "../../base/clock.ts";
 import type { Host } from "../../base/host.ts";
 import { isOwnerAlive } from "../../base/process-owner.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
@@ -20,7 +21,7 @@ import { printSummary } from "../run-reporter.ts";
 export async function showCommand(
   directory: string,
   options: { readonly json?: boolean },
-  { host, terminal }: CliContext,
+  { host, terminal, clock }: CliContext,
 ): Promise<number> {
   const dir = resolve(host.cwd, directory);
   if (!existsSync(dir)) throw new RolloutError("not_found", `${directory} does not exist`);
@@ -40,7 +41,7 @@ export async function showCommand(
   const tally = new RunTally(jobShape);
   for (const result of job.trials) tally.add(toUnit(result));
   for (const warning of job.result.warnings) tally.addWarning(warning);
-  printSummary(terminal, headOf(job, host.cwd), tally, tailOf(job, directory));
+  printSummary(terminal, headOf(job, host.cwd), tally, tailOf(job, directory, elapsedSec(job, host, clock)));
   return exitCodes.done;
 }
 
@@ -74,7 +75,16 @@ function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
   };
 }
 
-function tailOf({ result, hasEnded, trials, plan }: JobRecord, directory: string): RunTail {
+// A job that runs is as old as it is; of one whose process died only its last sign is known.
+function elapsedSec({ started, hasEnded, result }: JobRecord, host: Host, clock: Clock): number {
+  const { pid, hostname, boot_id: bootId } = started;
+  const isRunning = !hasEnded && hostname === host.hostname;
+  if (!isRunning || !isOwnerAlive({ pid, bootId, hostname, startTicks: null }, host, 0))
+    return result.total_duration_sec;
+  return (clock.now() - Date.parse(started.started_at)) / 1000;
+}
+
+function tailOf({ result, hasEnded, trials, plan }: JobRecord, directory: string, durationSec: number): RunTail {
   const worst =
     trials.find((trial) => trial.error) ?? trials.find((trial) => trial.reward !== null && trial.reward < 1);
   const key = worst && toUnit(worst).key;
@@ -87,7 +97,7 @@ function tailOf({ result, hasEnded, trials, plan }: JobRecord, directory: string
           ? "budget_exhausted"
           : "completed",
     skipped: hasEnded ? result.skipped_trials : plan.length - trials.length,
-    durationSec: result.total_duration_sec,
+    durationSec,
     next: key === undefined ? [] : [`rollout show ${shellWord(join(directory, key))}`],
   };
 }
