@@ -67,8 +67,9 @@ class EnginePool implements EnvironmentProvider {
     this.removeCommand = first.provider.removeCommand.bind(first.provider);
   }
 
-  async probe(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#engines.map(({ provider }) => provider.probe(signal)));
+  async probe(signal: AbortSignal): Promise<readonly string[]> {
+    const notes = await Promise.all(this.#engines.map(({ provider }) => provider.probe(signal)));
+    return [...new Set(notes.flat())];
   }
 
   async buildImage(request: Parameters<EnvironmentProvider["buildImage"]>[0]): Promise<string> {

@@ -199,8 +199,11 @@ export interface Entrance extends AsyncDisposable {
 export interface EnvironmentProvider extends AsyncDisposable {
   readonly name: string;
   readonly capabilities: Capabilities;
-  /** Asks the engine behind it whether it can work; rejects with `provider_unavailable` and the remedy. Opening a provider asks nothing. */
-  probe(signal: AbortSignal): Promise<void>;
+  /**
+   * Asks the engine behind it whether it can work; rejects with `provider_unavailable` and the remedy. Opening a
+   * provider asks nothing. Resolves with what works less well here than it could, each with its remedy.
+   */
+  probe(signal: AbortSignal): Promise<readonly string[]>;
   checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck>;
   /** Returns the image reference for `createEnvironment`. Rejects with `image_build_failed`. */
   buildImage(request: BuildImageRequest): Promise<string>;

@@ -81,7 +81,9 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
         ...startWarnings(job, datasets, provider.capabilities, secrets),
       ],
       selection,
-      probe: () => askAdapter(provider.name, "probe", () => provider.probe(signal)),
+      probe: async () => {
+        await askAdapter(provider.name, "probe", () => provider.probe(signal));
+      },
       [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
     };
   } catch (error) {

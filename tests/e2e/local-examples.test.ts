@@ -3,14 +3,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
-import { makeRoom } from "./rollout-cli.ts";
+import { openLocalRig } from "./local-rig.ts";
 
+const rig = await openLocalRig();
 const examples = join(import.meta.dirname, "../../examples");
 
-test("the hello-world job runs on this machine: the oracle passes, nop does not, the scripted agent misses one", async (context) => {
-  const room = await makeRoom();
-  const doctor = await room.run(["doctor"]);
-  if (doctor.code !== 0) context.skip(`the local environment cannot run here: ${doctor.stdout}`);
+test("the hello-world job runs on this machine: the oracle passes, nop does not, the scripted agent misses one", async () => {
+  const room = await rig.makeRoom({});
   cpSync(join(examples, "hello-world"), room.path("hello-world"), { recursive: true });
   const { code, stdout } = await room.run(["hello-world/job.yaml", "--json", "--name", "hello"]);
   const { result } = JSON.parse(stdout) as { result: JobResultFile };
@@ -26,9 +25,7 @@ test("the hello-world job runs on this machine: the oracle passes, nop does not,
 });
 
 test("ten tasks like those people set: the oracle passes all, nop none, and nothing is left", async (context) => {
-  const room = await makeRoom();
-  const doctor = await room.run(["doctor"]);
-  if (doctor.code !== 0) context.skip(`the local environment cannot run here: ${doctor.stdout}`);
+  const room = await rig.makeRoom({});
   const tools = await room.run([], { command: ["sh", "-c", "command -v cc make python3 git"] });
   if (tools.code !== 0) context.skip("the tasks need cc, make, python3 and git on the host");
   cpSync(join(examples, "workshop"), room.path("workshop"), { recursive: true });

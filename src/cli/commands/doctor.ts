@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { findTool } from "../../base/find-tool.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import type { Capabilities } from "../../environments/environment.ts";
@@ -24,6 +26,7 @@ export async function doctorCommand(options: { readonly json?: boolean }, contex
   );
   const findings: Finding[] = [];
   for (const type of knownProviderNames()) findings.push(await examine(type, context, interrupts.signal));
+  findings.push(await examinePodman(context, interrupts.signal));
   if (options.json) terminal.out(`${JSON.stringify({ schema_version: 1, environments: findings }, null, 2)}\n`);
   else for (const finding of findings) terminal.out(describe(finding));
   return findings.some(({ works }) => works === true) ? exitCodes.done : exitCodes.usage;
@@ -32,8 +35,9 @@ export async function doctorCommand(options: { readonly json?: boolean }, contex
 async function examine(type: string, context: CliContext, signal: AbortSignal): Promise<Finding> {
   try {
     await using provider = await openProvider({ type, providerConfig: {}, baseDir: context.host.cwd }, context, signal);
-    await provider.probe(signal);
-    return { type, works: true, words: describeCapabilities(provider.capabilities) };
+    const notes = await provider.probe(signal);
+    const better = notes.map((note) => `to have ${note}`);
+    return { type, works: true, words: [...describeCapabilities(provider.capabilities), ...better] };
   } catch (error) {
     if (error instanceof RolloutError && error.code === "config_invalid") {
       return { type, works: null, words: [`${error.message}; it is for trying things and for tests`] };
@@ -43,12 +47,30 @@ async function examine(type: string, context: CliContext, signal: AbortSignal): 
   }
 }
 
+// Podman speaks Docker's language at a socket of its own.
+async function examinePodman(context: CliContext, signal: AbortSignal): Promise<Finding> {
+  const { host } = context;
+  const type = "podman";
+  const places = ["/run/podman", `${host.env["XDG_RUNTIME_DIR"] ?? `/run/user/${host.uid}`}/podman`];
+  const socket = places.map((place) => `${place}/podman.sock`).find((path) => existsSync(path));
+  if (socket === undefined) {
+    const start = findTool("podman", host.env["PATH"] ?? "") === null ? "install podman, then " : "";
+    const words = [`no socket in ${places.join(" or ")}`, `${start}systemctl --user start podman.socket`];
+    return { type, works: false, words };
+  }
+  const address = `unix://${socket}`;
+  const withPodman = { ...context, host: { ...host, env: { ...host.env, DOCKER_HOST: address } } };
+  const { works, words } = await examine("docker", withPodman, signal);
+  const how = works ? [`use it with environment.type: docker and DOCKER_HOST=${address}`] : [];
+  return { type, works, words: [...how, ...words] };
+}
+
 function describeCapabilities({ limits, network, users }: Capabilities): string[] {
   const kept = Object.entries(limits).map(([name, enforcement]) => `${name} ${enforcement}`);
   return [
     `limits: ${kept.join(", ")}`,
     `network: ${["full", ...network].join(", ")}`,
-    users ? "other users inside: yes" : "other users inside: no, only one id is mapped",
+    `other users inside: ${users ? "yes" : "no"}`,
   ];
 }
 

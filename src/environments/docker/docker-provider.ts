@@ -28,6 +28,8 @@ import { LogVolumes } from "./log-volumes.ts";
 import { reapLogVolumes } from "./reap-log-volumes.ts";
 import { removeContainer } from "./remove-container.ts";
 
+const storageNote = "an enforced limit on storage: provider_config.storage_quota, with a storage driver that can";
+
 /** The docker provider as a job names it: `type: docker`. */
 export const dockerProviderModule: ProviderModule = {
   name: "docker",
@@ -52,9 +54,10 @@ class DockerProvider implements EnvironmentProvider {
     this.capabilities = planCapabilities(config);
   }
 
-  async probe(signal: AbortSignal): Promise<void> {
+  async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     await this.#ground(signal);
+    return this.#config.storage_quota ? [] : [storageNote];
   }
 
   async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {

@@ -33,6 +33,7 @@ import type { LocalEnvironment } from "./local-environment.ts";
 import type { LocalGround, PreparedGround } from "./local-ground.ts";
 import { readBaseReference } from "./local-image.ts";
 import { makeLayout, planLayout } from "./local-layout.ts";
+import { planNotes } from "./plan-notes.ts";
 import { planOwnFolder } from "./own-folders.ts";
 import { probeLocal, refuseOtherSystems } from "./probe-local.ts";
 import { openRootfsBase } from "./rootfs-base.ts";
@@ -98,9 +99,10 @@ class LocalProvider implements EnvironmentProvider {
     this.capabilities = ground.capabilities;
   }
 
-  async probe(signal: AbortSignal): Promise<void> {
+  async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     await this.#prepare(signal);
+    return planNotes(this.#ground);
   }
 
   async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {

@@ -71,9 +71,10 @@ class MemoryProvider implements EnvironmentProvider {
     this.#faults = createFaultGate(options.faults);
   }
 
-  async probe(signal: AbortSignal): Promise<void> {
+  async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     await this.#faults("probe", { environment: null, image: null, labels: {} }, signal);
+    return [];
   }
 
   async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {

@@ -51,6 +51,7 @@ export async function openHostShellProvider(
     },
     async probe(signal) {
       signal.throwIfAborted();
+      return [];
     },
     async checkTask(task: TaskEnvironment) {
       if (task.forceBuild) return { problems: ["host-shell builds nothing"], warnings: [], image: null };
