@@ -323,7 +323,7 @@ describe("nothing outlives its owner", () => {
   test("a killed process leaves no process, and the next one removes its files, groups and environments", async () => {
     const seconds = "87654.321";
     const program = join(import.meta.dirname, "local", "start-and-wait.ts");
-    const child = spawn(process.execPath, [program, cacheDir, seconds], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [program, cacheDir, seconds], { stdio: ["ignore", "pipe", "ignore"] });
     await once(child.stdout, "data");
     await until(() => countProcesses(`sleep ${seconds}`) >= 3);
     const [found] = await provider.findEnvironments({ who: "abandoned" }, never);
@@ -345,7 +345,7 @@ describe("nothing outlives its owner", () => {
 
   test("what another process is using is left alone, and can be removed by its id", async () => {
     const program = join(import.meta.dirname, "local", "start-and-wait.ts");
-    const child = spawn(process.execPath, [program, cacheDir, "76543.21"], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [program, cacheDir, "76543.21"], { stdio: ["ignore", "pipe", "ignore"] });
     await once(child.stdout, "data");
     await using next = await openLocal(cacheDir);
     await next.probe(never);
