@@ -31,6 +31,8 @@ export interface DockerRoom extends Room {
     changes?: Readonly<Record<string, unknown>>,
   ): Promise<void>;
   startJob(...args: string[]): Running;
+  /** The same with variables of its own. */
+  startWith(env: Readonly<Record<string, string>>): Running;
   runJob(...args: string[]): Promise<Ended>;
   jobResult(): Promise<JobResultFile>;
   trial(name: string): Promise<TrialResultFile>;
@@ -60,6 +62,7 @@ export async function makeDockerRoom(
       await room.writeJob({ environment: { type: "docker" }, agents: [{ name: "oracle" }], retry, ...changes });
     },
     startJob,
+    startWith: (more) => room.start(["job.yaml"], { env: { ...env, ...more }, patienceMs }),
     runJob: (...args) => startJob(...args).ended,
     jobResult: () => room.readJson<JobResultFile>("jobs/job/result.json"),
     trial: (name) => room.readJson<TrialResultFile>(`jobs/job/${name}/result.json`),

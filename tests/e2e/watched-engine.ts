@@ -1,0 +1,84 @@
+import { connect, createServer, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import { readHost } from "../../src/base/host.ts";
+import { addressOf } from "../../src/environments/docker/connection/engine-endpoint.ts";
+import { findEngine } from "../../src/environments/docker/connection/find-engine.ts";
+
+/** What passes on the way to an engine. */
+export interface EngineMoment {
+  /** `asked` before the engine has a request, `answered` before we have what it answers. */
+  readonly kind: "asked" | "answered";
+  /** Such as `DELETE /v1.41/containers/…`. */
+  readonly line: string;
+  /** The name under which the container that it speaks of was created, where that is known. */
+  readonly container: string | null;
+}
+
+/** A way to this machine's engine that can be looked at and cut. */
+export interface WatchedEngine {
+  readonly address: string;
+  /** Is called for all that passes; what it answers with true is cut off. */
+  watch(look: (moment: EngineMoment) => boolean): void;
+  /** Resolves when the engine has nothing left to answer. */
+  settled(): Promise<void>;
+}
+
+/** Opens a socket at a path that leads to this machine's engine. */
+export async function openWatchedEngine(path: string): Promise<WatchedEngine> {
+  const endpoint = await findEngine(readHost(process));
+  if (endpoint.kind !== "unix") throw new Error(`the tests need an engine behind a socket, not ${addressOf(endpoint)}`);
+  const names = new Map<string, string>();
+  const pending = new Map<Socket, string>();
+  let look: (moment: EngineMoment) => boolean = () => false;
+  const server = createServer((client) => {
+    const engine = connect(endpoint.socketPath);
+    for (const end of [client, engine]) end.on("error", () => {});
+    const pass = (kind: EngineMoment["kind"], line: string): boolean => {
+      if (!look({ kind, line, container: containerOf(line, names) })) return true;
+      client.destroy();
+      engine.destroy();
+      return false;
+    };
+    client.on("data", (chunk) => {
+      const [line] = /^(?:GET|HEAD|PUT|POST|DELETE) \S+/.exec(chunk.toString("latin1", 0, 1000)) ?? [];
+      if (line !== undefined) pending.set(engine, line);
+      if (line === undefined || pass("asked", line)) engine.write(chunk);
+    });
+    engine.on("data", (chunk) => {
+      const line = pending.get(engine);
+      pending.delete(engine);
+      if (line !== undefined) rememberName(names, line, chunk);
+      if (line === undefined || pass("answered", line)) client.write(chunk);
+    });
+    // What the engine has begun it ends, also when nobody waits for it.
+    client.on("close", () => (pending.has(engine) ? engine.end() : engine.destroy()));
+    engine.on("close", () => {
+      pending.delete(engine);
+      client.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  onTestFinished(() => void server.close());
+  return {
+    address: `unix://${path}`,
+    watch: (given) => void (look = given),
+    async settled() {
+      while (pending.size > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    },
+  };
+}
+
+function rememberName(names: Map<string, string>, line: string, answer: Buffer): void {
+  const name = nameOf(line);
+  const [, id] = /"Id":"([0-9a-f]{64})"/.exec(answer.toString("latin1")) ?? [];
+  if (name !== null && id !== undefined) names.set(id, name);
+}
+
+function containerOf(line: string, names: ReadonlyMap<string, string>): string | null {
+  const [, id = ""] = /\/containers\/([0-9a-f]{64})/.exec(line) ?? [];
+  return names.get(id) ?? nameOf(line);
+}
+
+function nameOf(line: string): string | null {
+  return /^POST \S*\/containers\/create\?\S*name=([\w-]+)/.exec(line)?.[1] ?? null;
+}
