@@ -282,10 +282,7 @@ describe("what comes from outside:", () => {
     const { ExecIDs } = JSON.parse(shown) as { ExecIDs: string[] | null };
     for (const exec of ExecIDs ?? [])
       expect(await client.text({ method: "GET", path: `/exec/${exec}/json`, signal: never })).not.toContain(secret);
-    const body = { AttachStdout: false, Cmd: ["touch", "/tmp/go"] };
-    const made = { method: "POST", path: `/containers/${id}/exec`, json: body, signal: never } as const;
-    const { Id } = await client.json<{ Id: string }>(made);
-    await client.text({ method: "POST", path: `/exec/${Id}/start`, json: { Detach: true }, signal: never });
+    await room.runInContainer(id, "touch", "/tmp/go");
     const { code, stdout, stderr } = await running.ended;
     expect(code, stderr).toBe(0);
     expect(await room.read(`${trialDir}/command/stdout.txt`)).toBe("has [redacted:TOKEN]\n");

@@ -39,6 +39,8 @@ export interface DockerRoom extends Room {
   /** Containers that a process of ours has made and that are still there. */
   containersOf(pid: number): Promise<string[]>;
   removeContainer(id: string): Promise<void>;
+  /** Starts a command in a container, behind the back of the job. */
+  runInContainer(id: string, ...command: string[]): Promise<void>;
 }
 
 /** Makes a room on the Docker engine of this machine, or ends the test and says why there is none. */
@@ -67,6 +69,12 @@ export async function makeDockerRoom(
     jobResult: () => room.readJson<JobResultFile>("jobs/job/result.json"),
     trial: (name) => room.readJson<TrialResultFile>(`jobs/job/${name}/result.json`),
     containersOf: (pid) => listContainersOf(engine, pid),
+    async runInContainer(id, ...Cmd) {
+      const path = `/containers/${id}/exec`;
+      const { Id } = await engine.client.json<{ Id: string }>({ method: "POST", path, json: { Cmd }, signal: never });
+      const start = { method: "POST", path: `/exec/${Id}/start`, json: { Detach: true }, signal: never } as const;
+      await engine.client.text(start);
+    },
     async removeContainer(id) {
       const query = { force: true, v: true };
       await engine.client.text({ method: "DELETE", path: `/containers/${id}`, query, signal: never });

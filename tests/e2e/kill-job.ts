@@ -71,7 +71,7 @@ async function reachMoment(
       const isReached = isSecond && passing.kind === kind && passing.line.startsWith(start ?? "");
       if (isReached) kill();
       if (isReached) reached.resolve();
-      return false;
+      return "pass";
     });
     await Promise.race([reached.promise, running.ended]);
     return;

@@ -14,11 +14,15 @@ export interface EngineMoment {
   readonly container: string | null;
 }
 
+export type EngineFate = "pass" | "cut" | "hold";
+
 /** A way to this machine's engine that can be looked at and cut. */
 export interface WatchedEngine {
   readonly address: string;
-  /** Is called for all that passes; what it answers with true is cut off. */
-  watch(look: (moment: EngineMoment) => boolean): void;
+  /** Is called for all that passes and says what becomes of it: it may also be cut off, or held back for good. */
+  watch(look: (moment: EngineMoment) => EngineFate): void;
+  /** Ends every connection there is; new ones work. */
+  cut(): void;
   /** Resolves when the engine has nothing left to answer. */
   settled(): Promise<void>;
 }
@@ -29,15 +33,16 @@ export async function openWatchedEngine(path: string): Promise<WatchedEngine> {
   if (endpoint.kind !== "unix") throw new Error(`the tests need an engine behind a socket, not ${addressOf(endpoint)}`);
   const names = new Map<string, string>();
   const pending = new Map<Socket, string>();
-  let look: (moment: EngineMoment) => boolean = () => false;
+  const clients = new Set<Socket>();
+  let look: (moment: EngineMoment) => EngineFate = () => "pass";
   const server = createServer((client) => {
     const engine = connect(endpoint.socketPath);
+    clients.add(client);
     for (const end of [client, engine]) end.on("error", () => {});
     const pass = (kind: EngineMoment["kind"], line: string): boolean => {
-      if (!look({ kind, line, container: containerOf(line, names) })) return true;
-      client.destroy();
-      engine.destroy();
-      return false;
+      const fate = look({ kind, line, container: containerOf(line, names) });
+      if (fate === "cut") for (const end of [client, engine]) end.destroy();
+      return fate === "pass";
     };
     client.on("data", (chunk) => {
       const [line] = /^(?:GET|HEAD|PUT|POST|DELETE) \S+/.exec(chunk.toString("latin1", 0, 1000)) ?? [];
@@ -51,7 +56,11 @@ export async function openWatchedEngine(path: string): Promise<WatchedEngine> {
       if (line === undefined || pass("answered", line)) client.write(chunk);
     });
     // What the engine has begun it ends, also when nobody waits for it.
-    client.on("close", () => (pending.has(engine) ? engine.end() : engine.destroy()));
+    client.on("close", () => {
+      clients.delete(client);
+      if (pending.has(engine)) engine.end();
+      else engine.destroy();
+    });
     engine.on("close", () => {
       pending.delete(engine);
       client.destroy();
@@ -62,6 +71,7 @@ export async function openWatchedEngine(path: string): Promise<WatchedEngine> {
   return {
     address: `unix://${path}`,
     watch: (given) => void (look = given),
+    cut: () => clients.forEach((client) => client.destroy()),
     async settled() {
       while (pending.size > 0) await new Promise((resolve) => setTimeout(resolve, 20));
     },
