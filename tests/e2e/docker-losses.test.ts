@@ -1,10 +1,14 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { base, makeDockerRoom, plainTask, type DockerRoom } from "./docker-rig.ts";
 import type { Running } from "./rollout-cli.ts";
 import { openWatchedEngine, type EngineMoment } from "./watched-engine.ts";
 
 const trialDir = "jobs/job/agent/tasks/a__1";
 const never = new AbortController().signal;
+// Waits in the first container, and passes in the one that comes after it.
+const execute =
+  'echo "begun in $HOSTNAME"; case $HOSTNAME in *-r1) mkdir -p /app; touch /app/done;; *) sleep 600;; esac';
+const agents = [{ name: "agent", execute }];
 const retry = { max_attempts: 1, initial_delay_ms: 10 };
 
 const isRemoval = ({ kind, line, container }: EngineMoment): boolean =>
@@ -13,6 +17,37 @@ const isRemoval = ({ kind, line, container }: EngineMoment): boolean =>
 async function untilBegun(room: DockerRoom, running: Running, file = `${trialDir}/command/stdout.txt`): Promise<void> {
   await running.until("it has begun", async () => (await room.read(file).catch(() => "")).includes("begun"));
 }
+
+async function expectSecondTry(room: DockerRoom, running: Running, why: string): Promise<void> {
+  const { code, stderr } = await running.ended;
+  expect(code, stderr).toBe(0);
+  expect(await room.trial("agent/tasks/a__1")).toMatchObject({ reward: 1, error: null, tries: 2 });
+  expect(await room.read(`${trialDir}/retries/1/error.txt`)).toContain(why);
+  expect(await room.read(`${trialDir}/retries/1/command/stdout.txt`)).toContain("begun in");
+}
+
+describe("a trial starts over in a new container when its own", () => {
+  test("is removed by somebody else", async (context) => {
+    const room = await makeDockerRoom(context);
+    await room.writeDockerJob({ a: plainTask }, { agents, retry });
+    const running = room.startJob();
+    await untilBegun(room, running);
+    for (const id of await room.containersOf(running.pid)) await room.removeContainer(id);
+    await expectSecondTry(room, running, "the container");
+    expect(await room.containersOf(running.pid)).toEqual([]);
+  });
+
+  test("is killed by somebody else", async (context) => {
+    const room = await makeDockerRoom(context);
+    await room.writeDockerJob({ a: plainTask }, { agents, retry });
+    const running = room.startJob();
+    await untilBegun(room, running);
+    const [id = ""] = await room.containersOf(running.pid);
+    await room.engine.client.text({ method: "POST", path: `/containers/${id}/kill`, signal: never });
+    await expectSecondTry(room, running, "the container");
+    expect(await room.containersOf(running.pid)).toEqual([]);
+  });
+});
 
 test("a container that is removed while the tests run is told as infrastructure when no retry is left", async (context) => {
   const room = await makeDockerRoom(context);
@@ -61,7 +96,7 @@ test("a container that cannot be removed costs no reward, and is named", async (
 test("a second interrupt stops waiting for a removal that hangs, and tells how to do it by hand", async (context) => {
   const room = await makeDockerRoom(context);
   const engine = await openWatchedEngine(room.path("engine.sock"));
-  await room.writeDockerJob({ a: plainTask }, { agents: [{ name: "agent", execute: "echo begun; sleep 600" }] });
+  await room.writeDockerJob({ a: plainTask }, { agents });
   const removal = Promise.withResolvers<void>();
   engine.watch((moment) => {
     if (!isRemoval(moment)) return "pass";
@@ -112,4 +147,20 @@ test("an image that vanishes while a job runs fails what still needs it, and nam
     message: expect.stringContaining(image),
     cause: "infrastructure",
   });
+});
+
+test("a container that ended by itself after its process was killed is removed by the next start", async (context) => {
+  const room = await makeDockerRoom(context);
+  await room.writeDockerJob({ a: plainTask }, { agents });
+  const running = room.startJob();
+  await untilBegun(room, running);
+  const [id = ""] = await room.containersOf(running.pid);
+  running.kill("SIGKILL");
+  await running.ended;
+  // As when the engine was started again. Somebody else's start may have been quicker.
+  const kill = { method: "POST", path: `/containers/${id}/kill`, signal: never } as const;
+  await room.engine.client.text(kill).catch(() => {});
+  await room.writeDockerJob({ a: plainTask }, { name: "next" });
+  expect(await room.runJob()).toMatchObject({ code: 0 });
+  expect(await room.containersOf(running.pid)).toEqual([]);
 });
