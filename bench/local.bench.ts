@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { runJob } from "../src/public/jobs.ts";
 import { openDockerEngine } from "./local/docker-engine.ts";
 import { startMeter, sumCosts, type Cost } from "./local/measure.ts";
+import { runCommand } from "./local/run-command.ts";
 import { openSubject, type IdleMemory } from "./local/subject.ts";
 import { writeTrivialTask } from "./local/trivial-task.ts";
 
@@ -26,7 +27,8 @@ try {
   for (const inFlight of [1, 8, 32]) {
     await benchTrials(inFlight, {
       floor: subject.floor === null ? null : (trials) => measure(trials, () => subject.floor?.run(trials, inFlight)),
-      us: (trials, round) => runTrials(trials, inFlight, `at-${inFlight}-${round}`),
+      us: (trials, round) =>
+        runCommand({ root, environment: { type: "local" }, trials, inFlight, name: `at-${inFlight}-${round}` }),
       docker: typeof engine === "string" ? null : (trials) => measure(trials, () => engine.run(trials, inFlight)),
     });
   }
@@ -116,15 +118,13 @@ async function benchMemory(): Promise<void> {
   );
 }
 
-// From the first trial on: what a job does once is not what a trial costs.
 async function runTrials(
   trials: number,
   inFlight: number,
   name: string,
   onFinished: (finished: number) => void = () => {},
-): Promise<Cost> {
+): Promise<void> {
   let finished = 0;
-  let stop: ((trials: number) => Cost) | null = null;
   const { result } = await runJob(
     {
       name,
@@ -137,18 +137,13 @@ async function runTrials(
     },
     {
       onEvent: (event) => {
-        if (event.type === "unit_started") stop ??= startMeter();
         if (event.type === "unit_finished") onFinished(++finished);
       },
     },
   );
   if (result.completed_trials !== trials || result.pass_rate !== 1)
     throw new Error(`expected ${trials} passes: ${JSON.stringify(result.errors)}`);
-  const end = stop as ((trials: number) => Cost) | null;
-  if (end === null) throw new Error("no trial has started");
-  const cost = end(trials);
   rmSync(join(root, name), { recursive: true, force: true });
-  return cost;
 }
 
 async function measure(trials: number, work: () => Promise<void> | undefined): Promise<Cost> {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 const ticksPerSecond = 100;
 
-/** What some trials took: the time on the wall, and the processors' time of this process and of all it waited for. */
+/** What some trials took: the time on the wall, and the processors' time of a process and of all it waited for. */
 export interface Cost {
   readonly trials: number;
   readonly wallMs: number;
@@ -10,10 +10,10 @@ export interface Cost {
 }
 
 /** A clock of both times, running from now on. */
-export function startMeter(): (trials: number) => Cost {
+export function startMeter(pid: number | "self" = "self"): (trials: number) => Cost {
   const startMs = performance.now();
-  const startCpuMs = readCpuMs();
-  return (trials) => ({ trials, wallMs: performance.now() - startMs, cpuMs: readCpuMs() - startCpuMs });
+  const startCpuMs = readCpuMs(pid);
+  return (trials) => ({ trials, wallMs: performance.now() - startMs, cpuMs: readCpuMs(pid) - startCpuMs });
 }
 
 /** The sum of several costs. */
@@ -41,8 +41,8 @@ export function readMemoryShare(rootPid: number): { readonly processes: number; 
 }
 
 // Children count once they have been waited for, so a batch is measured when all of its processes are gone.
-function readCpuMs(): number {
-  const stat = readFileSync("/proc/self/stat", "utf8");
+function readCpuMs(pid: number | "self"): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")

@@ -13,6 +13,9 @@ import { commandMark, planEndCommand } from "./end-processes.ts";
 const settleMs = 5000;
 const endMs = 60_000;
 const pollMs = 10;
+const slowestPollMs = 200;
+// Its output has ended by then, so that the engine knows in a moment, or has lost it.
+const exitMs = 10_000;
 const never = new AbortController().signal;
 
 interface ExecState {
@@ -137,12 +140,12 @@ export class ContainerCommands {
   }
 
   async #awaitExit(execId: string): Promise<number> {
-    for (let waitedMs = 0; ; waitedMs += pollMs) {
+    for (let waitMs = pollMs, waitedMs = 0; ; waitedMs += waitMs, waitMs = Math.min(2 * waitMs, slowestPollMs)) {
       const request = { method: "GET", path: `/exec/${execId}/json`, signal: never } as const;
       const { Running, ExitCode } = await this.#engine.client.json<ExecState>(request);
       if (!Running && ExitCode !== null) return ExitCode;
-      if (waitedMs >= endMs) throw new EngineError(null, "the engine does not say how the command ended");
-      await this.#clock.sleep(pollMs, never);
+      if (waitedMs >= exitMs) throw new EngineError(null, "the engine does not say how the command ended");
+      await this.#clock.sleep(waitMs, never);
     }
   }
 

@@ -22,6 +22,10 @@ import { MemoryKills } from "./memory-kills.ts";
 import { removeContainer } from "./remove-container.ts";
 
 const hourMs = 3_600_000;
+// What a shell makes of SIGKILL.
+const killedCode = 137;
+const settleMs = 500;
+const pollMs = 50;
 
 export interface DockerEnvironmentOptions {
   readonly ground: DockerGround;
@@ -73,6 +77,7 @@ export class DockerEnvironment implements Environment {
       await this.#holding;
       const { exitCode } = await this.#counted(() => this.#commands.run(request));
       const outOfMemory = exitCode !== 0 && (await this.#memoryKills.areNew());
+      if (exitCode === killedCode && !outOfMemory) await this.#assertSurvived();
       return { exitCode, signal: null, outOfMemory };
     });
   }
@@ -177,9 +182,14 @@ export class DockerEnvironment implements Environment {
     signal.throwIfAborted();
     if (this.#state === "stopped") return;
     this.#assertThere();
-    await this.#ask("teardown_failed", "stopping the container", signal, () => this.#commands.halt(signal));
+    const { ground, id } = this.#options;
+    await this.#ask("teardown_failed", "stopping the container", signal, async () => {
+      await this.#commands.halt(signal);
+      // Labels cannot be changed; a name can, and tells it from a container that ended by itself.
+      const query = { name: keptName(id) };
+      await ground.engine.client.text({ method: "POST", path: `/containers/${id}/rename`, query, signal });
+    });
     this.#options.logs?.keep(this.#options.id);
-    await this.#ask("teardown_failed", "naming the container as kept", signal, () => this.#markKept(signal));
     this.#state = "stopped";
     this.#endedMs ??= this.#options.ground.clock.monotonic();
   }
@@ -243,14 +253,6 @@ export class DockerEnvironment implements Environment {
     await ground.engine.client.text({ method: "POST", path: `/containers/${id}/${verb}`, signal });
   }
 
-  async #markKept(signal: AbortSignal): Promise<void> {
-    const { ground, id } = this.#options;
-    const { client } = ground.engine;
-    const { Name } = await client.json<{ Name: string }>({ method: "GET", path: `/containers/${id}/json`, signal });
-    const query = { name: keptName(Name) };
-    await client.text({ method: "POST", path: `/containers/${id}/rename`, query, signal });
-  }
-
   async #unpause(signal: AbortSignal): Promise<void> {
     await this.#post("unpause", signal);
     this.#state = "running";
@@ -285,6 +287,14 @@ export class DockerEnvironment implements Environment {
     if (found?.State.Running) return;
     const how = found ? `has ended by itself with exit code ${found.State.ExitCode ?? "unknown"}` : "is gone";
     throw new RolloutError("environment_lost", `the container ${this.id} ${how}`, { transient: true });
+  }
+
+  // A container that is killed takes its commands with it, and the engine hears of their end first.
+  async #assertSurvived(): Promise<void> {
+    for (let waitedMs = 0; waitedMs < settleMs; waitedMs += pollMs) {
+      await this.#assertAlive();
+      await this.#options.ground.clock.sleep(pollMs, new AbortController().signal);
+    }
   }
 
   #assertRunning(): void {

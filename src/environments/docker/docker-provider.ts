@@ -23,7 +23,7 @@ import { ImageNotes } from "./images/image-notes.ts";
 import { planDockerImage } from "./images/plan-docker-image.ts";
 import { pullDockerImage } from "./images/pull-docker-image.ts";
 import { enterContainer } from "./enter-container.ts";
-import { isKeptName, listContainers } from "./list-containers.ts";
+import { isKept, listContainers } from "./list-containers.ts";
 import { LogVolumes } from "./log-volumes.ts";
 import { reapLogVolumes } from "./reap-log-volumes.ts";
 import { removeContainer } from "./remove-container.ts";
@@ -86,11 +86,7 @@ class DockerProvider implements EnvironmentProvider {
     const { engine } = await this.#ground(signal);
     try {
       const rows = await listContainers(engine, labels, signal);
-      return rows.map(({ Id, Labels, Names }) => ({
-        id: Id.slice(0, 12),
-        labels: Labels ?? {},
-        isKept: (Names ?? []).some(isKeptName),
-      }));
+      return rows.map((row) => ({ id: row.Id.slice(0, 12), labels: row.Labels ?? {}, isKept: isKept(row) }));
     } catch (error) {
       signal.throwIfAborted();
       throw wrapEngineError(error, "provider_unavailable", "listing containers");

@@ -3,7 +3,7 @@ import { findTool } from "../../base/find-tool.ts";
 import type { EnterRequest, Entrance } from "../environment.ts";
 import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
 import type { DockerGround } from "./docker-ground.ts";
-import { isKeptName } from "./list-containers.ts";
+import { isKept } from "./list-containers.ts";
 
 const never = new AbortController().signal;
 
@@ -29,7 +29,9 @@ export async function enterContainer(ground: DockerGround, request: EnterRequest
   }
   const found = await inspect(ground, id, signal);
   if (found.State.Running) {
-    const why = isKeptName(found.Name) ? "somebody is in it already" : "it is still in use";
+    const why = isKept({ Id: found.Id, Names: [found.Name], Labels: null })
+      ? "somebody is in it already"
+      : "it is still in use";
     throw new RolloutError("already_exists", `${id} cannot be entered: ${why}`);
   }
   try {

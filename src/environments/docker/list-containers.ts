@@ -7,16 +7,14 @@ export interface ContainerRow {
   readonly Names: readonly string[] | null;
 }
 
-const keptEnd = "-kept";
-
-/** The name of a container from when it is kept; labels cannot be changed. */
-export function keptName(name: string): string {
-  return `${name.replace(/^\//, "")}${keptEnd}`;
+/** What a container is called once it is kept. */
+export function keptName(id: string): string {
+  return `rollout-kept-${id.slice(0, 12)}`;
 }
 
-/** True for the name of a container that was kept. */
-export function isKeptName(name: string): boolean {
-  return name.endsWith(keptEnd);
+/** True for a container that was stopped to be kept. */
+export function isKept({ Id, Names }: ContainerRow): boolean {
+  return (Names ?? []).some((name) => name.replace(/^\//, "") === keptName(Id));
 }
 
 /** Our containers that carry all the given labels, whoever made them and whatever state they are in. */

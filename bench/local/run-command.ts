@@ -1,0 +1,46 @@
+import { spawn } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { startMeter, type Cost } from "./measure.ts";
+
+export interface CommandRun {
+  /** Where the tasks are and results go. */
+  readonly root: string;
+  readonly environment: Readonly<Record<string, unknown>>;
+  readonly trials: number;
+  readonly inFlight: number;
+  readonly name: string;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Runs oracle trials with the built command, as people do; what a job does before its first trial and after its last is not what a trial costs. */
+export async function runCommand({ root, environment, trials, inFlight, name, env }: CommandRun): Promise<Cost> {
+  const job = {
+    name,
+    jobs_dir: root,
+    n_attempts: trials,
+    n_concurrent_trials: inFlight,
+    environment,
+    agents: [{ name: "oracle" }],
+    datasets: [{ path: join(root, "tasks") }],
+  };
+  const file = join(root, `${name}.json`);
+  writeFileSync(file, JSON.stringify(job));
+  const child = spawn(process.execPath, ["dist/bin.js", file, "--json=events"], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let stop: ((trials: number) => Cost) | null = null;
+  let cost: Cost | null = null;
+  let passed = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const event = JSON.parse(line) as { type: string; unit?: { marks: { value: number | null }[] } };
+    if (event.type === "unit_started") stop ??= startMeter(child.pid);
+    if (event.type === "unit_finished" && event.unit?.marks[0]?.value === 1) passed++;
+    if (event.type === "run_finished") cost = stop?.(trials) ?? null;
+  }
+  rmSync(join(root, name), { recursive: true, force: true });
+  if (cost === null || passed !== trials) throw new Error(`expected ${trials} passes, saw ${passed}`);
+  return cost;
+}
