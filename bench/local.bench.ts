@@ -4,23 +4,24 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runJob } from "../src/public/jobs.ts";
-import { openDockerEngine } from "./local/docker-engine.ts";
-import { startMeter, sumCosts, type Cost } from "./local/measure.ts";
-import { runCommand } from "./local/run-command.ts";
+import { Bars } from "./trials/bars.ts";
+import { openBareEngine } from "./trials/bare-engine.ts";
+import { measure, median, rate, sumCosts, type Cost } from "./trials/measure.ts";
 import { openSubject, type IdleMemory } from "./local/subject.ts";
-import { writeTrivialTask } from "./local/trivial-task.ts";
+import { runCommand } from "./trials/run-command.ts";
+import { runTrials } from "./trials/run-trials.ts";
+import { writeTrivialTask } from "./trials/trivial-task.ts";
 
 const longTrials = Number(process.env["ROLLOUT_BENCH_TRIALS"] ?? 2000);
 const rounds = Number(process.env["ROLLOUT_BENCH_ROUNDS"] ?? 3);
 const root = mkdtempSync(join(tmpdir(), "rollout-bench-"));
-const bars: { readonly text: string; readonly isMet: boolean }[] = [];
+const bars = new Bars();
 
 try {
   const task = writeTrivialTask(join(root, "tasks"));
-  await runTrials(8, 8, "warm-up");
+  await runLocal(8, 8, "warm-up");
   await using subject = await openSubject(task);
-  const engine = await openDockerEngine(join(root, "docker"), task);
+  const engine = await openBareEngine({ directory: join(root, "docker"), taskDirectory: task });
   console.log(`Docker: ${typeof engine === "string" ? engine : engine.description}`);
   console.log(`floor: ${subject.floor === null ? "only measured for root" : "a shell script with util-linux"}`);
   benchIdle(subject.idle);
@@ -33,8 +34,7 @@ try {
     });
   }
   if (longTrials > 0) await benchMemory();
-  console.log("\nbars");
-  for (const { text, isMet } of bars) console.log(`  ${isMet ? "met    " : "NOT met"}  ${text}`);
+  bars.print();
 } finally {
   rmSync(root, { recursive: true, force: true });
 }
@@ -76,19 +76,19 @@ function judge(inFlight: number, { floor, us, docker }: Record<"floor" | "us" | 
   if (floor.length > 0) {
     const times = compare(floor, (own, other) => rate(other) / rate(own));
     const cpu = compare(floor, (own, other) => own.cpuMs / own.trials / (other.cpuMs / other.trials));
-    report(`${times.toFixed(2)} x the floor's time ${where} (bar: 1.3); CPU ${cpu.toFixed(2)} x`, times <= 1.3);
+    bars.report(`${times.toFixed(2)} x the floor's time ${where} (bar: 1.3); CPU ${cpu.toFixed(2)} x`, times <= 1.3);
   }
-  report(`${(cpuMs / trials).toFixed(0)} ms CPU per trial ${where} (bar: 130)`, cpuMs / trials <= 130);
+  bars.report(`${(cpuMs / trials).toFixed(0)} ms CPU per trial ${where} (bar: 130)`, cpuMs / trials <= 130);
   if (docker.length > 0) {
     const times = compare(docker, (own, other) => rate(own) / rate(other));
-    report(`${times.toFixed(1)} x Docker's trials/s ${where} (bar: 4)`, times >= 4);
+    bars.report(`${times.toFixed(1)} x Docker's trials/s ${where} (bar: 4)`, times >= 4);
   }
 }
 
 function benchIdle({ processes, aloneBytes, eachBytes }: IdleMemory): void {
   const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(2);
   console.log("");
-  report(
+  bars.report(
     `an idle sandbox: ${processes} processes, ${megabytes(eachBytes)} MB among several, ${megabytes(aloneBytes)} MB when it is the only one (bar: 1)`,
     eachBytes < 1e6,
   );
@@ -96,7 +96,7 @@ function benchIdle({ processes, aloneBytes, eachBytes }: IdleMemory): void {
 
 async function benchMemory(): Promise<void> {
   const seen = new Map<number, { readonly rss: number; readonly inUse: number }>();
-  await runTrials(longTrials, 8, "long", (finished) => {
+  await runLocal(longTrials, 8, "long", (finished) => {
     if (finished % 50 !== 0) return;
     global.gc?.();
     const { rss, heapTotal, heapUsed } = process.memoryUsage();
@@ -112,55 +112,17 @@ async function benchMemory(): Promise<void> {
   const within = (from: number, to: number): number =>
     median([...seen].flatMap(([mark, { inUse }]) => (mark > from && mark <= to ? [inUse] : [])));
   const [before, after] = [within(longTrials / 8, longTrials / 2), within(longTrials / 2, longTrials)];
-  report(
+  bars.report(
     `RSS without empty heap: ${before.toFixed(0)} MB in the first half, ${after.toFixed(0)} MB in the second (bar: 10 % more)`,
     after < before * 1.1,
   );
 }
 
-async function runTrials(
+function runLocal(
   trials: number,
   inFlight: number,
   name: string,
   onFinished: (finished: number) => void = () => {},
-): Promise<void> {
-  let finished = 0;
-  const { result } = await runJob(
-    {
-      name,
-      jobs_dir: root,
-      n_attempts: trials,
-      n_concurrent_trials: inFlight,
-      environment: { type: "local" },
-      agents: [{ name: "oracle" }],
-      datasets: [{ path: join(root, "tasks") }],
-    },
-    {
-      onEvent: (event) => {
-        if (event.type === "unit_finished") onFinished(++finished);
-      },
-    },
-  );
-  if (result.completed_trials !== trials || result.pass_rate !== 1)
-    throw new Error(`expected ${trials} passes: ${JSON.stringify(result.errors)}`);
-  rmSync(join(root, name), { recursive: true, force: true });
-}
-
-async function measure(trials: number, work: () => Promise<void> | undefined): Promise<Cost> {
-  const stop = startMeter();
-  await work();
-  return stop(trials);
-}
-
-function report(text: string, isMet: boolean): void {
-  bars.push({ text, isMet });
-  console.log(`  ${text}`);
-}
-
-function rate({ trials, wallMs }: Cost): number {
-  return (trials / wallMs) * 1000;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+): Promise<Cost> {
+  return runTrials({ root, name, environment: { type: "local" }, trials, inFlight, onFinished });
 }

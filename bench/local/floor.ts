@@ -9,7 +9,7 @@ import type { IdMap } from "../../src/environments/local/id-map.ts";
 import { defaultPath } from "../../src/environments/local/local-image.ts";
 import { planMounts, renderMountTable } from "../../src/environments/local/plan-mounts.ts";
 import { toolWords } from "../../src/environments/local/toolbox.ts";
-import { instruction } from "./trivial-task.ts";
+import { instruction } from "../trials/trivial-task.ts";
 
 export interface FloorOptions {
   /** A folder beside those of the environments, so that the table of mounts holds for it, too. */

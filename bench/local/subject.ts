@@ -7,7 +7,7 @@ import { noSecrets } from "../../src/base/redactor.ts";
 import { readRecord, type EnvironmentRecord } from "../../src/environments/local/environment-records.ts";
 import { localProviderModule, planGround } from "../../src/environments/local/local-provider.ts";
 import { openFloor, type Floor } from "./floor.ts";
-import { readMemoryShare } from "./measure.ts";
+import { readMemoryShare } from "../trials/measure.ts";
 
 /** How much memory the processes of idle sandboxes have: of one alone, and of each when there are several. */
 export interface IdleMemory {

@@ -16,6 +16,23 @@ export function startMeter(pid: number | "self" = "self"): (trials: number) => C
   return (trials) => ({ trials, wallMs: performance.now() - startMs, cpuMs: readCpuMs(pid) - startCpuMs });
 }
 
+/** What the work cost, which is that of so many trials. */
+export async function measure(trials: number, work: () => Promise<void> | undefined): Promise<Cost> {
+  const stop = startMeter();
+  await work();
+  return stop(trials);
+}
+
+/** Trials per second. */
+export function rate({ trials, wallMs }: Cost): number {
+  return (trials / wallMs) * 1000;
+}
+
+/** The one in the middle. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
 /** The sum of several costs. */
 export function sumCosts(costs: readonly Cost[]): Cost {
   return costs.reduce(

@@ -3,8 +3,8 @@ import { mkdirSync } from "node:fs";
 import { Agent, request, type RequestOptions } from "node:http";
 import { join } from "node:path";
 
-/** Trials on a Docker engine, asked in its own words. */
-export interface DockerEngine {
+/** Trials on a Docker engine, with the calls that none can do without. */
+export interface BareEngine {
   readonly description: string;
   run(trials: number, inFlight: number): Promise<void>;
 }
@@ -15,8 +15,20 @@ interface Image {
   readonly Size: number;
 }
 
+export interface BareEngineOptions {
+  /** A folder for what is packed. */
+  readonly directory: string;
+  readonly taskDirectory: string;
+  /** The smallest one that is there when absent. */
+  readonly image?: string;
+}
+
 /** The engine at DOCKER_HOST or the usual socket, or why there is none. */
-export async function openDockerEngine(directory: string, taskDirectory: string): Promise<DockerEngine | string> {
+export async function openBareEngine({
+  directory,
+  taskDirectory,
+  image: wanted,
+}: BareEngineOptions): Promise<BareEngine | string> {
   const host = process.env["DOCKER_HOST"] || "unix:///var/run/docker.sock";
   const { protocol, hostname, port, pathname } = new URL(host);
   const agent = new Agent({ keepAlive: true });
@@ -34,12 +46,13 @@ export async function openDockerEngine(directory: string, taskDirectory: string)
     const images = JSON.parse(String(await call("GET", "/images/json"))) as readonly Image[];
     // What was built for a task may be removed by whoever built it.
     const lasting = images.filter(({ RepoTags: tags }) => !tags?.some((tag) => tag.startsWith("rollout-")));
-    const image = lasting.toSorted((a, b) => a.Size - b.Size)[0];
-    if (image === undefined) return `the engine at ${host} has no image`;
+    const fitting = wanted === undefined ? lasting : lasting.filter(({ RepoTags: tags }) => tags?.includes(wanted));
+    const image = fitting.toSorted((a, b) => a.Size - b.Size)[0];
+    if (image === undefined) return `the engine at ${host} has no image${wanted === undefined ? "" : ` ${wanted}`}`;
     const archives = makeArchives(directory, taskDirectory);
     await runTrial(call, image.Id, archives);
     return {
-      description: `Docker ${version}, ${image.RepoTags?.[0] ?? image.Id}`,
+      description: `Docker ${version}, ${wanted ?? image.RepoTags?.[0] ?? image.Id}`,
       async run(trials, inFlight) {
         let next = 0;
         const work = async (): Promise<void> => {
@@ -53,10 +66,12 @@ export async function openDockerEngine(directory: string, taskDirectory: string)
   }
 }
 
+const limits = { CpuPeriod: 100_000, CpuQuota: 100_000, Memory: 2e9, MemorySwap: 2e9 };
+
 type Call = (method: string, path: string, body?: Buffer | object) => Promise<Buffer>;
 
 async function runTrial(call: Call, image: string, archives: Archives): Promise<void> {
-  const created = { Image: image, Entrypoint: ["sleep"], Cmd: ["infinity"], WorkingDir: "/app" };
+  const created = { Image: image, Entrypoint: ["sleep"], Cmd: ["infinity"], WorkingDir: "/app", HostConfig: limits };
   const { Id: id } = JSON.parse(String(await call("POST", "/containers/create", created))) as { Id: string };
   try {
     await call("POST", `/containers/${id}/start`);
@@ -64,10 +79,11 @@ async function runTrial(call: Call, image: string, archives: Archives): Promise<
     await exec(call, id, ["bash", "/oracle/solve.sh"]);
     await call("PUT", `/containers/${id}/archive?path=/`, archives.tests);
     await exec(call, id, ["bash", "/tests/test.sh"]);
+    await call("POST", `/containers/${id}/pause`);
     const logs = await call("GET", `/containers/${id}/archive?path=/logs`);
     if (!logs.includes("1\n")) throw new Error("the trial on the engine got no reward");
   } finally {
-    await call("DELETE", `/containers/${id}?force=true`);
+    await call("DELETE", `/containers/${id}?force=true&v=true`);
   }
 }
 
