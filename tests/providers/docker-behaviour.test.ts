@@ -139,28 +139,22 @@ for (const { name, env, reason } of await findEngines()) {
     });
 
     if (name === "docker") {
-      on(
-        "from the second container of an image on, logs are read without the engine, whatever runs beside",
-        async () => {
-          const { create, run } = await open();
-          const place = [{ kind: "directory", target: "/logs/agent" }] as const;
-          await create({ place });
-          const environment = await create({ place });
-          const { stdout } = await run(
-            environment,
-            "grep -c ' /logs ' /proc/self/mounts; stat -c %a /logs /logs/agent",
-          );
-          expect(stdout.toString()).toBe(process.getuid?.() === 0 ? "1\n755\n777\n" : "0\n755\n777\n");
-          const script =
-            "while :; do ln -sfn /etc /logs/agent/swap; rm -f /logs/agent/swap; mkdir -p /logs/agent/swap; rmdir /logs/agent/swap; done";
-          await run(environment, `echo kept > /logs/agent/kept; (${script}) >/dev/null 2>&1 & echo`);
-          const target = join(await makeRoom(), "logs");
-          await environment.copyFrom({ source: "/logs", target, signal: never });
-          expect(await readFile(join(target, "agent", "kept"), "utf8")).toBe("kept\n");
-          await environment.copyTo([{ kind: "directory", target: "/logs/agent" }], never);
-          expect((await run(environment, "ls /logs/agent/kept 2>&1")).exitCode).not.toBe(0);
-        },
-      );
+      on("logs are read without the engine, whatever runs beside", async () => {
+        const { create, run } = await open();
+        const place = [{ kind: "directory", target: "/logs/agent" }] as const;
+        await create({ place });
+        const environment = await create({ place });
+        const { stdout } = await run(environment, "grep -c ' /logs ' /proc/self/mounts; stat -c %a /logs /logs/agent");
+        expect(stdout.toString()).toBe(process.getuid?.() === 0 ? "1\n755\n777\n" : "0\n755\n777\n");
+        const script =
+          "while :; do ln -sfn /etc /logs/agent/swap; rm -f /logs/agent/swap; mkdir -p /logs/agent/swap; rmdir /logs/agent/swap; done";
+        await run(environment, `echo kept > /logs/agent/kept; (${script}) >/dev/null 2>&1 & echo`);
+        const target = join(await makeRoom(), "logs");
+        await environment.copyFrom({ source: "/logs", target, signal: never });
+        expect(await readFile(join(target, "agent", "kept"), "utf8")).toBe("kept\n");
+        await environment.copyTo([{ kind: "directory", target: "/logs/agent" }], never);
+        expect((await run(environment, "ls /logs/agent/kept 2>&1")).exitCode).not.toBe(0);
+      });
     }
 
     on("a container that ended by itself is lost, and the error says so", async () => {

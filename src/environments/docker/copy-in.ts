@@ -8,72 +8,77 @@ import type { TreeEntry } from "../archive/tree-entry.ts";
 import type { Placement } from "../environment.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import { hasStatus } from "./connection/engine-error.ts";
-import { logsPath } from "./log-volume.ts";
 import type { ContainerCommands } from "./container-commands.ts";
 
-// The volume of the logs cannot be removed in a container that has one; emptied it is as good as new everywhere.
-const mountPoints: ReadonlySet<string> = new Set([logsPath]);
 const emptyScript = 'shopt -s dotglob nullglob; for path; do rm -rf -- "$path"/*; done';
 
 export interface CopyInOptions {
   readonly engine: Engine;
   readonly id: string;
-  /** Null while the container has not been started and runs no commands. */
-  readonly commands: ContainerCommands | null;
-  /** Remembers where something stands, for containers that are all the same before they start. */
+  readonly commands: ContainerCommands;
+  /** What is mounted there cannot be removed, only emptied. */
+  readonly mounted: readonly string[];
+  /** Remembers where something stands, for containers that are all the same before their first command. */
   readonly known: Map<string, boolean> | null;
   readonly signal: AbortSignal;
 }
 
-/** Puts things into a container by way of the engine; false when something is in the way and no command can remove it yet. */
-export async function copyIn(items: readonly Placement[], options: CopyInOptions): Promise<boolean> {
+/** Puts things into a container by way of the engine. */
+export async function copyIn(items: readonly Placement[], options: CopyInOptions): Promise<void> {
   for (const item of items) if (item.kind === "tree") await requireSource(item.source);
-  for (const [index, group] of planPlacements(items, mountPoints).entries()) {
+  for (const [index, group] of planPlacements(items, new Set(options.mounted)).entries()) {
     // What the first group has placed is only the engine's to tell.
-    if (!(await placeGroup(group, index === 0 ? options : { ...options, known: null }))) return false;
+    await placeGroup(group, index === 0 ? options : { ...options, known: null });
   }
-  return true;
 }
 
-async function placeGroup(group: PlacementGroup, options: CopyInOptions): Promise<boolean> {
-  const { emptied, removed, parents, items } = group;
-  const standing = await findStanding(removed, options);
-  if (standing.length > 0) {
-    if (options.commands === null) return false;
-    await remove(standing, options, options.commands);
-  }
-  const filled = await findStanding(emptied, options);
-  if (filled.length > 0) {
-    if (options.commands === null) return false;
-    await options.commands.runTool(["bash", "-p", "-c", emptyScript, "bash", ...filled], options.signal);
-  }
-  if (items.length === 0) return true;
-  const missing = await findMissingParents(parents, options);
-  async function* entries(): AsyncGenerator<TreeEntry> {
-    for (const path of missing) {
-      yield { type: "directory", path: path.slice(1), mode: 0o755, uid: 0, gid: 0, mtimeMs: Date.now() };
-    }
-    yield* placementEntries(items, options.signal);
-  }
+async function placeGroup({ emptied, removed, parents, items }: PlacementGroup, options: CopyInOptions): Promise<void> {
   const { engine, id, signal } = options;
-  const path = `/containers/${id}/archive`;
-  const headers = { "content-type": "application/x-tar" };
+  const written = new Set(items.map(({ target }) => target));
+  const [standing, filled, missing] = await Promise.all([
+    findStanding(
+      removed.filter((path) => !written.has(path)),
+      options,
+    ),
+    findStanding(emptied, options),
+    findMissingParents(parents, options),
+  ]);
+  if (standing.length > 0) await remove(standing, options);
+  if (filled.length > 0) {
+    await options.commands.runTool(["bash", "-p", "-c", emptyScript, "bash", ...filled], signal);
+  }
+  if (items.length === 0) return;
   const answer = await engine.client.open({
     method: "PUT",
-    path,
+    path: `/containers/${id}/archive`,
     query: { path: "/" },
-    headers,
-    body: encodeTar(entries()),
+    headers: { "content-type": "application/x-tar" },
+    body: encodeTar(planEntries(items, missing, emptied, signal)),
     signal,
   });
   answer.resume();
-  return true;
 }
 
-async function remove(paths: readonly string[], options: CopyInOptions, commands: ContainerCommands): Promise<void> {
-  const { exitCode, output } = await commands.runTool(["rm", "-rf", "--", ...paths], options.signal);
+async function* planEntries(
+  items: readonly Placement[],
+  missing: readonly string[],
+  emptied: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<TreeEntry> {
+  const head = { uid: 0, gid: 0, mtimeMs: Date.now() };
+  for (const path of missing) yield { ...head, type: "directory", path: path.slice(1), mode: 0o755 };
+  for (const { kind, target } of items) {
+    // An archive merges a directory into one that stands there; a file takes its place with all that it holds.
+    const isMerged = (kind === "tree" || kind === "directory") && !emptied.includes(target);
+    if (isMerged) yield { ...head, type: "file", path: target.slice(1), mode: 0o600, size: 0, body: [] };
+  }
+  yield* placementEntries(items, signal);
+}
+
+async function remove(paths: readonly string[], options: CopyInOptions): Promise<void> {
+  const { exitCode, output } = await options.commands.runTool(["rm", "-rf", "--", ...paths], options.signal);
   // The tool is the container's own and may lie; the engine does not.
-  const left = await findStanding(paths, options);
+  const left = await findStanding(paths, { ...options, known: null });
   if (left.length === 0) return;
   const why = output.trim() || `rm ended with ${exitCode}`;
   throw new RolloutError("copy_failed", `cannot replace ${left.join(", ")} in the container: ${why}`);

@@ -4,7 +4,7 @@ import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
 import { EngineError, hasStatus, wrapEngineError } from "./connection/engine-error.ts";
-import { copyIn } from "./copy-in.ts";
+import { ContainerRoot } from "./container-root.ts";
 import { DockerEnvironment } from "./docker-environment.ts";
 import type { DockerGround } from "./docker-ground.ts";
 import type { ImageAnswer, ImageNote } from "./images/image-notes.ts";
@@ -30,19 +30,20 @@ export async function createDockerEnvironment(
     signal.throwIfAborted();
     const { id, logs } = made;
     const { Id, Config } = note.answer;
+    const rest = logs ? await logs.place(request.place) : request.place;
+    await ground.engine.client.text({ method: "POST", path: `/containers/${id}/start`, signal });
+    const root = logs && (await findRoot(ground, id, logs, signal));
     const environment = new DockerEnvironment({
       ground,
       id,
       logs,
+      root,
+      pending: rest,
+      standing: note.standing,
       workdir: Config?.WorkingDir || "/",
       user: ground.config.user ?? Config?.User ?? "",
       facts: planFacts(ground, request, Id),
     });
-    const rest = logs ? await logs.place(request.place) : request.place;
-    const options = { engine: ground.engine, id, commands: null, known: note.standing, signal };
-    const isPlaced = await copyIn(rest, options);
-    await ground.engine.client.text({ method: "POST", path: `/containers/${id}/start`, signal });
-    if (!isPlaced) await environment.copyTo(rest, signal);
     return environment;
   } catch (error) {
     if (made !== null) await removeFailed(ground, made);
@@ -50,6 +51,17 @@ export async function createDockerEnvironment(
     signal.throwIfAborted();
     throw startFailure(error, name);
   }
+}
+
+async function findRoot(
+  { engine }: DockerGround,
+  id: string,
+  logs: LogVolume,
+  signal: AbortSignal,
+): Promise<ContainerRoot> {
+  const request = { method: "GET", path: `/containers/${id}/json`, signal } as const;
+  const { State } = await engine.client.json<{ State: { Pid: number } }>(request);
+  return new ContainerRoot(State.Pid, logs.hostPath);
 }
 
 interface MadeContainer {
@@ -63,7 +75,7 @@ async function makeContainer(
   request: CreateEnvironmentRequest,
   note: ImageNote,
 ): Promise<MadeContainer> {
-  const logs = ground.logVolumes.open(note);
+  const logs = await ground.logVolumes.open(note, () => bringsLogs(ground, request, note));
   if (logs === null) return { id: await createContainer(ground, request, note.answer, null), logs };
   try {
     const id = await createContainer(ground, request, note.answer, logs);
@@ -75,6 +87,22 @@ async function makeContainer(
     ground.logVolumes.giveUp();
   }
   return { id: await createContainer(ground, request, note.answer, null), logs: null };
+}
+
+// What an image holds is only seen in a container of it; one that is never started costs next to nothing.
+async function bringsLogs(ground: DockerGround, request: CreateEnvironmentRequest, note: ImageNote): Promise<boolean> {
+  const { client } = ground.engine;
+  const name = `${request.name.slice(0, 58)}-look`;
+  const id = await createContainer(ground, { ...request, name }, note.answer, null);
+  try {
+    await client.text({ method: "HEAD", path: `/containers/${id}/archive`, query: { path: logsPath }, signal: never });
+    return true;
+  } catch (error) {
+    if (hasStatus(error, 404)) return false;
+    throw error;
+  } finally {
+    await removeFailed(ground, { id, logs: null });
+  }
 }
 
 // Not to be aborted: what an engine has begun to create would otherwise belong to nobody.

@@ -10,14 +10,16 @@ import type {
   Placement,
   ProcessInfo,
 } from "../environment.ts";
+import { planPlacements } from "../archive/plan-placements.ts";
 import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
 import { ContainerCommands } from "./container-commands.ts";
+import type { ContainerRoot } from "./container-root.ts";
 import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
 import type { DockerGround } from "./docker-ground.ts";
 import { keptName } from "./list-containers.ts";
 import { listContainerProcesses } from "./list-container-processes.ts";
-import type { LogVolume } from "./log-volume.ts";
+import { logsPath, type LogVolume } from "./log-volume.ts";
 import { MemoryKills } from "./memory-kills.ts";
 import { removeContainer } from "./remove-container.ts";
 
@@ -33,6 +35,12 @@ export interface DockerEnvironmentOptions {
   readonly id: string;
   /** Its logs on this machine, when it has them there. */
   readonly logs: LogVolume | null;
+  /** Its files as this machine sees them, when it does. */
+  readonly root: ContainerRoot | null;
+  /** What has to be in place before anybody looks; it travels with the first things that do. */
+  readonly pending: readonly Placement[];
+  /** Where something stands in a container of that image before the first command. */
+  readonly standing: Map<string, boolean>;
   readonly workdir: string;
   /** Who commands run as that name nobody. */
   readonly user: string;
@@ -55,12 +63,15 @@ export class DockerEnvironment implements Environment {
   #running = 0;
   #begunAtQuiet = 0;
   #holding: Promise<unknown> = Promise.resolve();
+  #pending: readonly Placement[];
+  #hasRun = false;
   #endedMs: number | null = null;
   #removal: Promise<void> | null = null;
 
   constructor(options: DockerEnvironmentOptions) {
     const { ground, id } = options;
     this.#options = options;
+    this.#pending = options.pending;
     this.id = id.slice(0, 12);
     this.workdir = options.workdir;
     this.facts = options.facts;
@@ -72,7 +83,9 @@ export class DockerEnvironment implements Environment {
   async exec(request: ExecRequest): Promise<ExecResult> {
     request.signal.throwIfAborted();
     this.#assertRunning();
+    await this.#placePending(request.signal);
     this.#begun++;
+    this.#hasRun = true;
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
       await this.#holding;
       const { exitCode } = await this.#counted(() => this.#commands.run(request));
@@ -85,21 +98,39 @@ export class DockerEnvironment implements Environment {
   async copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertThere();
-    const { ground, id, logs } = this.#options;
-    await this.#ask("copy_failed", "copying into the container", signal, async () => {
-      const goesToLogs = logs !== null && items.some(({ target }) => logs.holds(target));
-      const rest = goesToLogs ? await this.#whileStill(() => logs.place(items), signal) : items;
-      if (rest.length === 0) return;
-      this.#begun++;
-      await this.#holding;
-      await copyIn(rest, { engine: ground.engine, id, commands: this.#commands, known: null, signal });
-    });
+    const pending = this.#pending;
+    this.#pending = [];
+    try {
+      await this.#ask("copy_failed", "copying into the container", signal, () =>
+        this.#place([...pending, ...items], signal),
+      );
+    } catch (error) {
+      this.#pending = pending;
+      throw error;
+    }
+  }
+
+  async #place(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+    const { ground, id, logs, root, standing } = this.#options;
+    if (root !== null && this.#state === "running" && (await root.tryUnlink(items))) return;
+    const rest = await this.#placeFromOutside(items, signal);
+    if (rest.length === 0) return;
+    const known = this.#hasRun ? null : standing;
+    this.#begun++;
+    await this.#holding;
+    const mounted = logs === null ? [] : [logsPath];
+    await copyIn(rest, { engine: ground.engine, id, commands: this.#commands, mounted, known, signal });
+  }
+
+  async #placePending(signal: AbortSignal): Promise<void> {
+    if (this.#pending.length > 0) await this.copyTo([], signal);
   }
 
   async copyFrom(request: CopyFromRequest): Promise<CopyReport> {
     const { signal, source } = request;
     signal.throwIfAborted();
     this.#assertThere();
+    await this.#placePending(signal);
     const { ground, id, logs } = this.#options;
     return this.#ask("copy_failed", `copying ${source} out of the container`, signal, async () => {
       const report = logs?.holds(source) ? await this.#whileStill(() => logs.copyOut(request), signal) : null;
@@ -153,6 +184,7 @@ export class DockerEnvironment implements Environment {
     signal.throwIfAborted();
     this.#assertThere();
     if (this.#state !== "running") return;
+    await this.#placePending(signal);
     await this.#ask("exec_failed", "freezing the container", signal, async () => {
       await this.#post("pause", signal);
       this.#state = "frozen";
@@ -182,6 +214,7 @@ export class DockerEnvironment implements Environment {
     signal.throwIfAborted();
     if (this.#state === "stopped") return;
     this.#assertThere();
+    if (this.#state === "running") await this.#placePending(signal);
     const { ground, id } = this.#options;
     await this.#ask("teardown_failed", "stopping the container", signal, async () => {
       await this.#commands.halt(signal);
@@ -217,6 +250,19 @@ export class DockerEnvironment implements Environment {
   enterCommand(): string | null {
     const tool = this.#options.ground.engine.product;
     return `${tool} start ${this.id} && ${tool} exec -it ${this.id} bash`;
+  }
+
+  // What this machine can reach itself; gives back the rest.
+  async #placeFromOutside(items: readonly Placement[], signal: AbortSignal): Promise<readonly Placement[]> {
+    const { logs, root } = this.#options;
+    if (logs === null || planPlacements(items, new Set()).length !== 1) return items;
+    const goesToLogs = items.some(({ target }) => logs.holds(target));
+    if (!goesToLogs && root === null) return items;
+    return this.#whileStill(async () => {
+      const rest = goesToLogs ? await logs.place(items) : items;
+      const isReached = this.#state === "running" && root !== null && (await root.tryPlace(rest, signal));
+      return isReached ? [] : rest;
+    }, signal);
   }
 
   // Nothing runs beside the main process, and nothing can begin to but by a command of ours.

@@ -16,6 +16,7 @@ export class LogVolumes {
   readonly #engine: Engine;
   readonly #host: Host;
   readonly #directory: string;
+  readonly #looks = new WeakMap<ImageNote, Promise<boolean>>();
   #isPossible: boolean;
   #isProven = false;
 
@@ -28,9 +29,18 @@ export class LogVolumes {
     this.#isPossible = engine.mountsHostPaths && host.uid === 0 && host.platform === "linux" && !isTaken;
   }
 
-  /** A volume for a container of that image; null when there can be none, or the image brings logs of its own. */
-  open({ standing }: ImageNote): LogVolume | null {
-    if (!this.#isPossible || standing.get(logsPath) !== false) return null;
+  /** A volume for a container of that image; null when there can be none, or the image brings logs of its own. The image is looked at once. */
+  async open(note: ImageNote, look: () => Promise<boolean>): Promise<LogVolume | null> {
+    if (!this.#isPossible) return null;
+    const looking = this.#looks.get(note) ?? look();
+    this.#looks.set(note, looking);
+    try {
+      const bringsLogs = await looking;
+      if (bringsLogs || !this.#isPossible) return null;
+    } catch (error) {
+      this.#looks.delete(note);
+      throw error;
+    }
     const { pid, bootId, startTicks } = readOwner(this.#host);
     return new LogVolume(join(this.#directory, [pid, bootId, startTicks ?? "", randomUUID()].join("_")));
   }

@@ -6,17 +6,18 @@ import { dockerConfigSchema } from "../../../src/environments/docker/docker-conf
 import { dockerProviderModule } from "../../../src/environments/docker/docker-provider.ts";
 import type { EnvironmentProvider } from "../../../src/environments/environment.ts";
 
-/** The docker provider on the engine that the given variables lead to. */
+/** The docker provider on the engine that the given variables lead to, for another user than this process's if one is given. */
 export function openDocker(
   env: Readonly<Record<string, string>> = {},
   config: Record<string, unknown> = {},
+  uid?: number,
 ): Promise<EnvironmentProvider> {
   const host = readHost(process);
   return dockerProviderModule.open({
     config: dockerConfigSchema.parse(config),
     baseDir: host.cwd,
     timeoutMultiplier: 1,
-    host: { ...host, env: { ...host.env, ...env } },
+    host: { ...host, uid: uid ?? host.uid, env: { ...host.env, ...env } },
     clock: systemClock,
     redactor: noSecrets,
     log: silentLog,
