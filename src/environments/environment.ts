@@ -90,7 +90,7 @@ export type Placement =
   | { readonly kind: "link"; readonly target: string; readonly to: string }
   | { readonly kind: "remove"; readonly target: string };
 
-/** Takes bytes as they come; a returned promise holds the producer back. */
+/** Takes bytes as they come and copies what it keeps; a returned promise holds the producer back. */
 export interface OutputSink {
   write(chunk: Uint8Array): void | Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { freeBytes } from "../free-bytes.ts";
 import type { Redactor } from "../redactor.ts";
 import { openHeadAndTail } from "./head-and-tail.ts";
 
@@ -31,10 +32,14 @@ export async function openCappedStream(path: string, limitBytes: number, redacto
   };
   const drain = async (): Promise<void> => {
     while (backlog.length > 0) {
-      const chunk = backlog.length === 1 && backlog[0] ? backlog[0] : Buffer.concat(backlog);
+      const chunks = backlog;
       backlog = [];
-      await attempt(() => layout.put(chunk));
-      backlogBytes -= chunk.length;
+      for (const chunk of chunks) {
+        const { length } = chunk;
+        if (!failure) await attempt(() => layout.put(chunk));
+        backlogBytes -= length;
+        freeBytes(chunk);
+      }
       if (failure) backlog = [];
     }
     draining = undefined;

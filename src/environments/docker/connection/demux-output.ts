@@ -1,8 +1,9 @@
+import { freeBytes } from "../../../base/free-bytes.ts";
 import type { OutputSink } from "../../environment.ts";
 
 const headBytes = 8;
 
-/** Hands the two streams of a command to their sinks, each chunk when the one before has been taken; true when the last frame came whole. */
+/** Hands the two streams of a command to their sinks, each chunk when the one before has been taken; true when the last frame came whole. The source gives its bytes away. */
 export async function demuxOutput(
   source: AsyncIterable<Uint8Array>,
   stdout: OutputSink,
@@ -30,6 +31,7 @@ export async function demuxOutput(
       left -= part.length;
       await sink.write(part);
     }
+    freeBytes(chunk);
   }
   return left === 0 && headFilled === 0;
 }
