@@ -7,6 +7,7 @@ import { readHostSystem } from "./host-packages.ts";
 /** The images that tests start from. */
 const baseImages = ["debian:bookworm-slim", "ubuntu:24.04"] as const;
 
+const importedName = "rollout-test-base:latest";
 const never = new AbortController().signal;
 const directories: Readonly<Record<string, number>> = {
   proc: 0o555,
@@ -42,17 +43,22 @@ export async function missingBaseImages({ client }: Engine): Promise<string[]> {
 
 /** Gives an engine the base images it lacks, made from this machine's own packages. */
 export async function importBaseImages(engine: Engine): Promise<void> {
-  for (const image of await missingBaseImages(engine)) {
+  const missing = await missingBaseImages(engine);
+  if (missing.length === 0) return;
+  const { client } = engine;
+  const answer = await client.text({
+    method: "POST",
+    path: "/images/create",
+    query: { fromSrc: "-", repo: importedName.split(":")[0], changes: 'CMD ["bash"]' },
+    headers: { "content-type": "application/x-tar" },
+    body: encodeTar(systemEntries()),
+    signal: never,
+  });
+  if (/"error"/.test(answer)) throw new Error(`the base image could not be imported: ${answer.slice(-500)}`);
+  // Podman imports under no tag but the usual one.
+  for (const image of missing) {
     const [repo, tag] = image.split(":");
-    const answer = await engine.client.text({
-      method: "POST",
-      path: "/images/create",
-      query: { fromSrc: "-", repo, tag, changes: 'CMD ["bash"]' },
-      headers: { "content-type": "application/x-tar" },
-      body: encodeTar(systemEntries()),
-      signal: never,
-    });
-    if (/"error"/.test(answer)) throw new Error(`the base image could not be imported: ${answer.slice(-500)}`);
+    await client.text({ method: "POST", path: `/images/${importedName}/tag`, query: { repo, tag }, signal: never });
   }
 }
 

@@ -336,9 +336,9 @@ describe("nothing outlives its owner", () => {
     expect(await next.findEnvironments({ who: "abandoned" }, never)).toEqual([]);
     expect(readdirSync(environmentsDir).filter((name) => name.includes("abandoned"))).toEqual([]);
     const pipes = readdirSync(join(cacheDir, "local", "pipes"));
-    expect(pipes.filter((name) => name.startsWith(`${child.pid}_`))).toEqual([]);
+    expect(pipes.filter((name) => name.startsWith(`pipes.${child.pid}-`))).toEqual([]);
     // Those of the living are left alone.
-    expect(pipes.filter((name) => name.startsWith(`${process.pid}_`))).not.toEqual([]);
+    expect(pipes.filter((name) => name.startsWith(`pipes.${process.pid}-`))).not.toEqual([]);
     const groups = execFileSync("find", ["/sys/fs/cgroup", "-name", "*abandoned*"], { encoding: "utf8" });
     expect(groups).toBe("");
   });
