@@ -195,6 +195,12 @@ export interface Entrance extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** How much the machine behind a provider has. */
+export interface Capacity {
+  readonly cpus: number;
+  readonly memoryBytes: number;
+}
+
 /** A factory of environments, opened once per job and disposed at its end. */
 export interface EnvironmentProvider extends AsyncDisposable {
   readonly name: string;
@@ -204,6 +210,8 @@ export interface EnvironmentProvider extends AsyncDisposable {
    * provider asks nothing. Resolves with what works less well here than it could, each with its remedy.
    */
   probe(signal: AbortSignal): Promise<readonly string[]>;
+  /** What all its environments share, so that a job that asks for more can be told; null when that is not known. Asked after `probe`. */
+  capacity?(signal: AbortSignal): Promise<Capacity | null>;
   checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck>;
   /** Returns the image reference for `createEnvironment`. Rejects with `image_build_failed`. */
   buildImage(request: BuildImageRequest): Promise<string>;

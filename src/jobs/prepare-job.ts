@@ -6,11 +6,12 @@ import type { Log } from "../base/log.ts";
 import { formatPath, type Problem } from "../base/problem.ts";
 import { createRedactor, type Redactor, type Secret } from "../base/redactor.ts";
 import { RolloutError } from "../base/rollout-error.ts";
-import type { EnvironmentProvider, NetworkPolicy, ProviderModule } from "../environments/environment.ts";
+import type { Capacity, EnvironmentProvider, NetworkPolicy, ProviderModule } from "../environments/environment.ts";
 import { checkProviderConfig } from "../environments/provider-config.ts";
 import { askAdapter } from "./ask-adapter.ts";
 import type { Job } from "./config/job.ts";
 import { planTrials, type TaskImage } from "./plan-trials.ts";
+import { capacityWarnings } from "./capacity-warnings.ts";
 import { startWarnings } from "./start-warnings.ts";
 import { loadDatasets } from "./tasks/load-datasets.ts";
 import { selectTasks, type TaskSelection } from "./tasks/select-tasks.ts";
@@ -40,7 +41,7 @@ export interface PreparedJob extends AsyncDisposable {
   readonly secrets: readonly Secret[];
   /** Every problem of every task; their trials fail, their siblings run. */
   readonly taskProblems: readonly Problem[];
-  /** What a person should know before the start, each once. */
+  /** What a person should know before the start, each once; probing may add to it. */
   readonly warnings: readonly string[];
   /** Which tasks were asked for; null when it is all of them. */
   readonly selection: Readonly<Record<string, unknown>> | null;
@@ -65,6 +66,11 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
     const images = await checkTasks(job, datasets, provider, signal);
     const plan = planTrials({ job, datasets, runId: options.runId, env: host.env, imageOf: (task) => images.of(task) });
     const secrets = [...job.secrets, ...plan.secrets];
+    const warnings = [
+      ...selectionWarnings(selection, loaded, datasets),
+      ...images.warnings,
+      ...startWarnings(job, datasets, provider.capabilities, secrets),
+    ];
     return {
       job,
       datasets,
@@ -75,14 +81,12 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
       taskProblems: datasets.flatMap((dataset) =>
         dataset.tasks.flatMap((task) => (task.status === "broken" ? task.problems : [])),
       ),
-      warnings: [
-        ...selectionWarnings(selection, loaded, datasets),
-        ...images.warnings,
-        ...startWarnings(job, datasets, provider.capabilities, secrets),
-      ],
+      warnings,
       selection,
-      probe: async () => {
+      async probe() {
         await askAdapter(provider.name, "probe", () => provider.probe(signal));
+        const ask = async (): Promise<Capacity | null> => (await provider.capacity?.(signal)) ?? null;
+        warnings.push(...capacityWarnings(job, plan.trials, await askAdapter(provider.name, "capacity", ask)));
       },
       [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
     };

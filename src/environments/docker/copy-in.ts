@@ -43,20 +43,25 @@ async function placeGroup({ emptied, removed, parents, items }: PlacementGroup, 
     findStanding(emptied, options),
     findMissingParents(parents, options),
   ]);
-  if (standing.length > 0) await remove(standing, options);
-  if (filled.length > 0) {
-    await options.commands.runTool(["bash", "-p", "-c", emptyScript, "bash", ...filled], signal);
+  // Nothing of a group lies in anything else of it, so that all can go on at once.
+  const removing = standing.length > 0 ? remove(standing, options) : Promise.resolve();
+  await Promise.all([removing, write()]);
+
+  async function write(): Promise<void> {
+    if (filled.length > 0) {
+      await options.commands.runTool(["bash", "-p", "-c", emptyScript, "bash", ...filled], signal);
+    }
+    if (items.length === 0) return;
+    const answer = await engine.client.open({
+      method: "PUT",
+      path: `/containers/${id}/archive`,
+      query: { path: "/" },
+      headers: { "content-type": "application/x-tar" },
+      body: encodeTar(planEntries(items, missing, emptied, signal)),
+      signal,
+    });
+    answer.resume();
   }
-  if (items.length === 0) return;
-  const answer = await engine.client.open({
-    method: "PUT",
-    path: `/containers/${id}/archive`,
-    query: { path: "/" },
-    headers: { "content-type": "application/x-tar" },
-    body: encodeTar(planEntries(items, missing, emptied, signal)),
-    signal,
-  });
-  answer.resume();
 }
 
 async function* planEntries(

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { startDeadline } from "../../engine/deadline.ts";
+import { planPlacements } from "../archive/plan-placements.ts";
+import { requireSource } from "../archive/require-source.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
 import { EngineError, hasStatus, wrapEngineError } from "./connection/engine-error.ts";
 import { ContainerRoot } from "./container-root.ts";
@@ -25,6 +27,8 @@ export async function createDockerEnvironment(
   signal.throwIfAborted();
   let made: MadeContainer | null = null;
   try {
+    for (const item of request.place) if (item.kind === "tree") await requireSource(item.source);
+    planPlacements(request.place, new Set());
     const note = await raceWithSignal(ground.images.read(request.image, never), signal, () => {});
     made = await makeContainer(ground, request, note);
     signal.throwIfAborted();
@@ -44,6 +48,8 @@ export async function createDockerEnvironment(
       user: ground.config.user ?? Config?.User ?? "",
       facts: planFacts(ground, request, Id),
     });
+    // By archive it is cheaper together with what comes next.
+    if (root !== null) await environment.copyTo([], signal);
     return environment;
   } catch (error) {
     if (made !== null) await removeFailed(ground, made);

@@ -10,7 +10,7 @@ import type {
   Placement,
   ProcessInfo,
 } from "../environment.ts";
-import { planPlacements } from "../archive/plan-placements.ts";
+import { checkTarget, planPlacements } from "../archive/plan-placements.ts";
 import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
 import { ContainerCommands } from "./container-commands.ts";
 import type { ContainerRoot } from "./container-root.ts";
@@ -64,7 +64,9 @@ export class DockerEnvironment implements Environment {
   #begunAtQuiet = 0;
   #holding: Promise<unknown> = Promise.resolve();
   #pending: readonly Placement[];
-  #hasRun = false;
+  #placing: Promise<void> = Promise.resolve();
+  /** Everything in it is as the image has it. */
+  #isFresh = true;
   #endedMs: number | null = null;
   #removal: Promise<void> | null = null;
 
@@ -85,7 +87,7 @@ export class DockerEnvironment implements Environment {
     this.#assertRunning();
     await this.#placePending(request.signal);
     this.#begun++;
-    this.#hasRun = true;
+    this.#isFresh = false;
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
       await this.#holding;
       const { exitCode } = await this.#counted(() => this.#commands.run(request));
@@ -98,32 +100,25 @@ export class DockerEnvironment implements Environment {
   async copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertThere();
+    // Nobody looks before the next command, and what comes with it may make this cheaper.
+    if (this.#options.root === null && items.length > 0 && items.every(({ kind }) => kind === "remove")) {
+      for (const { target } of items) checkTarget(target);
+      this.#pending = [...this.#pending, ...items];
+      return;
+    }
+    await this.#placing;
     const pending = this.#pending;
     this.#pending = [];
+    const placing = this.#ask("copy_failed", "copying into the container", signal, () =>
+      this.#place([...pending, ...items], signal),
+    );
+    if (pending.length > 0) this.#placing = placing.catch(() => {});
     try {
-      await this.#ask("copy_failed", "copying into the container", signal, () =>
-        this.#place([...pending, ...items], signal),
-      );
+      await placing;
     } catch (error) {
-      this.#pending = pending;
+      this.#pending = [...pending, ...this.#pending];
       throw error;
     }
-  }
-
-  async #place(items: readonly Placement[], signal: AbortSignal): Promise<void> {
-    const { ground, id, logs, root, standing } = this.#options;
-    if (root !== null && this.#state === "running" && (await root.tryUnlink(items))) return;
-    const rest = await this.#placeFromOutside(items, signal);
-    if (rest.length === 0) return;
-    const known = this.#hasRun ? null : standing;
-    this.#begun++;
-    await this.#holding;
-    const mounted = logs === null ? [] : [logsPath];
-    await copyIn(rest, { engine: ground.engine, id, commands: this.#commands, mounted, known, signal });
-  }
-
-  async #placePending(signal: AbortSignal): Promise<void> {
-    if (this.#pending.length > 0) await this.copyTo([], signal);
   }
 
   async copyFrom(request: CopyFromRequest): Promise<CopyReport> {
@@ -250,6 +245,24 @@ export class DockerEnvironment implements Environment {
   enterCommand(): string | null {
     const tool = this.#options.ground.engine.product;
     return `${tool} start ${this.id} && ${tool} exec -it ${this.id} bash`;
+  }
+
+  async #place(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+    const { ground, id, logs, root, standing } = this.#options;
+    if (root !== null && this.#state === "running" && (await root.tryUnlink(items))) return;
+    const rest = await this.#placeFromOutside(items, signal);
+    if (rest.length === 0) return;
+    const known = this.#isFresh ? standing : null;
+    this.#isFresh = false;
+    this.#begun++;
+    await this.#holding;
+    const mounted = logs === null ? [] : [logsPath];
+    await copyIn(rest, { engine: ground.engine, id, commands: this.#commands, mounted, known, signal });
+  }
+
+  async #placePending(signal: AbortSignal): Promise<void> {
+    await this.#placing;
+    if (this.#pending.length > 0) await this.copyTo([], signal);
   }
 
   // What this machine can reach itself; gives back the rest.

@@ -1,6 +1,7 @@
 import type {
   BuildImageRequest,
   Capabilities,
+  Capacity,
   CreateEnvironmentRequest,
   EnterRequest,
   Entrance,
@@ -58,6 +59,11 @@ class DockerProvider implements EnvironmentProvider {
     signal.throwIfAborted();
     await this.#ground(signal);
     return this.#config.storage_quota ? [] : [storageNote];
+  }
+
+  async capacity(signal: AbortSignal): Promise<Capacity | null> {
+    signal.throwIfAborted();
+    return (await this.#ground(signal)).engine.capacity;
   }
 
   async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {

@@ -14,14 +14,14 @@ describe("the oracle and nop", () => {
       tasks: { one: { ...solution, toml: "" } },
       script: {
         solve: async ({ command, cwd, files, env, stdout, stderr }) => {
-          seen.push(command.at(-1), cwd, files.readText("/oracle/data.txt"), env["ROLLOUT_TASK_INSTRUCTION"]);
+          seen.push(command, cwd, files.readText("/oracle/data.txt"), env["ROLLOUT_TASK_INSTRUCTION"]);
           await stdout("solving\n");
           await stderr("careful\n");
           return 0;
         },
       },
     });
-    expect(seen).toEqual(["/oracle/solve.sh", "/app", "42\n", "/tmp/instruction.md"]);
+    expect(seen).toEqual([["bash", "/oracle/solve.sh"], "/app", "42\n", "/tmp/instruction.md"]);
     expect(job.trial(oracleTrial)).toMatchObject({ reward: 1, error: null });
     expect(job.text(`${oracleTrial}/command/stdout.txt`)).toBe("solving\n");
     expect(job.text(`${oracleTrial}/command/stderr.txt`)).toBe("careful\n");

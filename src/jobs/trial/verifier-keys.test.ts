@@ -52,7 +52,7 @@ describe("variables", () => {
     const seen: Record<string, Readonly<Record<string, string>>> = {};
     const job = await runJobOnRig({
       ...options,
-      onCall: ({ command, env }) => (seen[command.at(-1)?.split("/").at(-1) ?? ""] = env),
+      onCall: ({ command, env }) => (seen[command[1]?.split("/").at(-1) ?? ""] = env),
     });
     return { seen, job };
   }

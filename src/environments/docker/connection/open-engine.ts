@@ -3,6 +3,7 @@ import type { Host } from "../../../base/host.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../../base/rollout-error.ts";
 import { isAbort } from "../../../engine/abort-reason.ts";
 import { withDeadline } from "../../../engine/with-deadline.ts";
+import type { Capacity } from "../../environment.ts";
 import { EngineClient } from "./engine-client.ts";
 import { addressOf, type EngineEndpoint } from "./engine-endpoint.ts";
 import { EngineError } from "./engine-error.ts";
@@ -18,6 +19,8 @@ export interface Engine {
   readonly hasInit: boolean;
   readonly hasBuildKit: boolean;
   readonly platform: string;
+  /** Null when it does not say. */
+  readonly capacity: Capacity | null;
   /** What it mounts belongs to the same users here and there, if the paths are the same. */
   readonly mountsHostPaths: boolean;
   /** How much later it is for the engine than for us; 0 when they agree as well as can be told. */
@@ -34,6 +37,13 @@ interface VersionAnswer {
   readonly Os?: string;
   readonly Arch?: string;
   readonly Components?: readonly { readonly Name?: string; readonly Version?: string }[];
+}
+
+interface InfoAnswer {
+  readonly InitBinary?: string;
+  readonly SecurityOptions?: readonly string[] | null;
+  readonly NCPU?: number;
+  readonly MemTotal?: number;
 }
 
 /** Finds the engine, agrees on a version and asks what it can; rejects with `provider_unavailable` and the remedy. */
@@ -70,7 +80,7 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
   client.versionPrefix = `/v${apiVersion}`;
   const [version, info] = await Promise.all([
     client.json<VersionAnswer>({ method: "GET", path: "/version", signal }),
-    client.json<{ InitBinary?: string; SecurityOptions?: string[] | null }>({ method: "GET", path: "/info", signal }),
+    client.json<InfoAnswer>({ method: "GET", path: "/info", signal }),
   ]);
   const isPodman = (version.Components ?? []).some(({ Name }) => /podman/i.test(Name ?? ""));
   const builder = pong.headers["builder-version"];
@@ -83,6 +93,7 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
     // Engines of old do not say that they have it.
     hasBuildKit: !isPodman && builder !== "1" && version.Os !== "windows" && isAtLeast(apiVersion, "1.39"),
     platform: `${version.Os ?? "linux"}/${version.Arch ?? "unknown"}`,
+    capacity: info.NCPU && info.MemTotal ? { cpus: info.NCPU, memoryBytes: info.MemTotal } : null,
     mountsHostPaths:
       !isPodman &&
       client.endpoint.kind === "unix" &&
