@@ -10,7 +10,7 @@ const trialDir = "jobs/job/agent/tasks/a__1";
 const execute =
   'echo "begun in $HOSTNAME"; case $HOSTNAME in *-r*) mkdir -p /app; touch /app/done;; *) sleep 600;; esac';
 
-test("a trial whose engine is restarted under it starts over, and nothing of the first try is left", async (context) => {
+test("a trial whose engine is restarted under it starts over, and what is left of the first try is named and can be cleaned", async (context) => {
   const reason = whyNoPrivateEngine();
   if (reason !== null) cannotRun(context, reason);
   await using engine = await openPrivateEngine();
@@ -18,7 +18,7 @@ test("a trial whose engine is restarted under it starts over, and nothing of the
   await room.writeTask("tasks/a", plainTask);
   await room.writeJob({
     ...agentOf(execute),
-    environment: { type: "docker", provider_config: { network: "none" } },
+    environment: { type: "docker" },
     retry: { max_attempts: 8, initial_delay_ms: 200 },
   });
   const running = room.start(["job.yaml"], { env: engine.env, patienceMs: 200_000 });
@@ -32,8 +32,12 @@ test("a trial whose engine is restarted under it starts over, and nothing of the
   expect(trial).toMatchObject({ reward: 1, error: null });
   expect(trial.tries).toBeGreaterThan(1);
   expect(await room.read(`${trialDir}/retries/1/command/stdout.txt`)).toContain("begun in");
+  // What could not be removed while the engine was down was named, and goes now.
   const { client } = await openTestEngine(engine.env);
-  const path = "/containers/json";
-  expect(await client.json({ method: "GET", path, query: { all: true }, signal: never })).toEqual([]);
+  const request = { method: "GET", path: "/containers/json", query: { all: true }, signal: never } as const;
+  const left = await client.json<readonly { readonly Id: string }[]>(request);
+  for (const { Id } of left) expect(stderr).toContain(Id.slice(0, 12));
+  await room.run(["clean"], { env: engine.env });
+  expect(await client.json(request)).toEqual([]);
   client[Symbol.dispose]();
 });

@@ -10,7 +10,7 @@ import { openTestEngine } from "./open-test-engine.ts";
 
 const startLimitMs = 60_000;
 
-/** A Docker engine of a test's own, which nobody misses while it is down. It has no network. */
+/** A Docker engine of a test's own, which nobody misses while it is down; its containers reach nothing. */
 export interface PrivateEngine extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   /** Ends it as its service manager would, its containers with it, and starts it again. */
@@ -50,9 +50,9 @@ async function start(directory: string, env: Readonly<Record<string, string>>): 
   const log = openSync(logFile, "a");
   const files = ["--data-root", join(directory, "data"), "--exec-root", join(directory, "exec")];
   const args = [...files, "--pidfile", join(directory, "pid"), "--host", env["DOCKER_HOST"] ?? "", "--group", "root"];
-  // Another engine of the machine has the bridge and the rules of the network.
-  const alone = ["--bridge", "none", "--iptables=false", "--ip6tables=false", "--ip-masq=false"];
-  const child = spawn(findProgram("dockerd") ?? "dockerd", [...args, ...alone], { stdio: ["ignore", log, log] });
+  // In a network of its own: an engine that starts changes bridges and rules that another one needs.
+  const words = ["--net", findProgram("dockerd") ?? "dockerd", ...args, "--iptables=false", "--ip6tables=false"];
+  const child = spawn("unshare", words, { stdio: ["ignore", log, log] });
   closeSync(log);
   for (let waitedMs = 0; waitedMs < startLimitMs && child.exitCode === null; waitedMs += 100) {
     const answer = await openTestEngine(env).catch(() => null);
