@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { execFile } from "node:child_process";
-import { chmod, readFile, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { findAbandoned } from "../../src/jobs/abandoned-environments.ts";
@@ -156,6 +156,28 @@ for (const { name, env, reason } of await findEngines()) {
         expect((await run(environment, "ls /logs/agent/kept 2>&1")).exitCode).not.toBe(0);
       });
     }
+
+    on("links that an agent leaves lead to no file of this machine", async () => {
+      const { create, run } = await open();
+      const environment = await create();
+      const outside = await makeRoom();
+      const inside = "/trap";
+      await run(
+        environment,
+        `ln -s ${outside} ${inside}; ln -s ${outside} /tests; ln -s ${outside}/file /solution; sleep 60 &`,
+      );
+      const source = await makeRoom();
+      await writeFile(join(source, "test.sh"), "echo\n");
+      await environment.copyTo([{ kind: "tree", source, target: "/tests" }], never);
+      await environment
+        .copyTo([{ kind: "file", content: "x", target: `${inside}/x`, mode: 0o644 }], never)
+        .catch(() => {});
+      await environment.copyTo([{ kind: "remove", target: `${inside}/kept` }], never).catch(() => {});
+      await environment.copyTo([{ kind: "remove", target: "/solution" }], never);
+      const { stdout } = await run(environment, "stat -c %F /tests; ls /tests; ls /solution 2>&1 | wc -l");
+      expect(stdout.toString()).toBe("directory\ntest.sh\n1\n");
+      expect(await readdir(outside)).toEqual([]);
+    });
 
     on("a container that ended by itself is lost, and the error says so", async () => {
       const { create, run } = await open();
