@@ -25,7 +25,7 @@ export async function copyOut(runner: CommandRunner, request: CopyFromRequest): 
       env: { PATH: "", LC_ALL: "C" },
       cwd: "/",
       user: null,
-      stdout: { write: (chunk) => writeHeld(archive, chunk) },
+      stdout: { write: (chunk) => writeHeld(archive, Buffer.from(chunk)) },
       stderr: { write: () => {} },
       signal: AbortSignal.any([signal, gaveUp.signal]),
     })

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Clock } from "../../base/clock.ts";
+import { freeBytes } from "../../base/free-bytes.ts";
 import type { OutputSink } from "../environment.ts";
 
 const batch = 64;
@@ -100,6 +101,7 @@ export function startPump(pipe: OutputPipe, sink: OutputSink, clock: Clock): Out
       } catch (error) {
         failure = { error };
       }
+      freeBytes(chunk as Uint8Array);
       state.isBusy = false;
     }
   };
