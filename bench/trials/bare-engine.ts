@@ -66,12 +66,20 @@ export async function openBareEngine({
   }
 }
 
-const limits = { CpuPeriod: 100_000, CpuQuota: 100_000, Memory: 2e9, MemorySwap: 2e9 };
+// The same container as ours: its limits, an init, no log of its own.
+const settings = {
+  CpuPeriod: 100_000,
+  CpuQuota: 100_000,
+  Memory: 2e9,
+  MemorySwap: 2e9,
+  Init: true,
+  LogConfig: { Type: "none" },
+};
 
 type Call = (method: string, path: string, body?: Buffer | object) => Promise<Buffer>;
 
 async function runTrial(call: Call, image: string, archives: Archives): Promise<void> {
-  const created = { Image: image, Entrypoint: ["sleep"], Cmd: ["infinity"], WorkingDir: "/app", HostConfig: limits };
+  const created = { Image: image, Entrypoint: ["sleep"], Cmd: ["infinity"], WorkingDir: "/app", HostConfig: settings };
   const { Id: id } = JSON.parse(String(await call("POST", "/containers/create", created))) as { Id: string };
   try {
     await call("POST", `/containers/${id}/start`);
