@@ -12,7 +12,7 @@ const agents = [{ name: "agent", execute }];
 const retry = { max_attempts: 1, initial_delay_ms: 10 };
 
 const isRemoval = ({ kind, line, container }: EngineMoment): boolean =>
-  kind === "asked" && line.startsWith("DELETE") && container !== null;
+  kind === "asked" && line.startsWith("DELETE") && container !== null && !container.endsWith("-look");
 
 async function untilBegun(room: DockerRoom, running: Running, file = `${trialDir}/command/stdout.txt`): Promise<void> {
   await running.until("it has begun", async () => (await room.read(file).catch(() => "")).includes("begun"));

@@ -21,7 +21,9 @@ test(
     const { result } = JSON.parse(stdout) as { result: JobResultFile };
     const missed = result.results.filter(({ agent_name: agent, reward }) => reward !== (agent === "oracle" ? 1 : 0));
     expect(missed).toEqual([]);
-    expect(result).toMatchObject({ total_trials: 24, completed_trials: 24, errors: {}, warnings: [] });
+    expect(result).toMatchObject({ total_trials: 24, completed_trials: 24, errors: {} });
+    // That a small machine may be slow with four at once is all there is to say.
+    expect(result.warnings.filter((warning) => !warning.includes("trials at once may use"))).toEqual([]);
     expect(await room.containersOf(running.pid)).toEqual([]);
 
     // The service that the agent was asked to start was alive when the tests came.

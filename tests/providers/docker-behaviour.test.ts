@@ -289,7 +289,8 @@ describe("the way to an engine:", async () => {
   on("commands run over the system's ssh", async () => {
     const directory = await makeRoom();
     // Stands for the other machine: it runs there what it is told to run.
-    const script = '#!/bin/sh\nunset DOCKER_HOST\nwhile [ "$1" != -- ]; do shift; done; shift 2\nexec "$@"\n';
+    const there = process.env["DOCKER_HOST"] ? `export DOCKER_HOST=${process.env["DOCKER_HOST"]}` : "unset DOCKER_HOST";
+    const script = `#!/bin/sh\n${there}\nwhile [ "$1" != -- ]; do shift; done; shift 2\nexec "$@"\n`;
     await writeFile(join(directory, "ssh"), script);
     await chmod(join(directory, "ssh"), 0o755);
     const PATH = `${directory}:${process.env["PATH"]}`;

@@ -107,7 +107,8 @@ async function bringsLogs(ground: DockerGround, request: CreateEnvironmentReques
     if (hasStatus(error, 404)) return false;
     throw error;
   } finally {
-    await removeFailed(ground, { id, logs: null });
+    // The trial need not wait for it; what an engine was asked to remove goes even when nobody listens any more.
+    void removeFailed(ground, { id, logs: null });
   }
 }
 

@@ -9,7 +9,11 @@ export function openSshConnection(args: readonly string[], env: Readonly<Record<
   const fail = (why: string): void => void stream.destroy(new EngineError(null, `ssh: ${complaint.trim() || why}`));
   const stream = new Duplex({
     read: () => void child.stdout.resume(),
-    write: (chunk: Uint8Array, _encoding, done) => void child.stdin.write(chunk, (error) => done(error)),
+    // When it cannot be written to it is ending, and its end tells why.
+    write: (chunk: Uint8Array, _encoding, done) =>
+      void child.stdin.write(chunk, (error) => {
+        if (!error) done();
+      }),
     final: (done) => void child.stdin.end(done),
     destroy(error, done) {
       child.kill();
