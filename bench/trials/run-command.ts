@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -31,6 +32,8 @@ export async function runCommand({ root, environment, trials, inFlight, name, en
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "ignore"],
   });
+  // Waited for before anything else is measured, or its processors' time would count as the next one's.
+  const gone = once(child, "close");
   let stop: ((trials: number) => Cost) | null = null;
   let cost: Cost | null = null;
   let passed = 0;
@@ -40,6 +43,7 @@ export async function runCommand({ root, environment, trials, inFlight, name, en
     if (event.type === "unit_finished" && event.unit?.marks[0]?.value === 1) passed++;
     if (event.type === "run_finished") cost = stop?.(trials) ?? null;
   }
+  await gone;
   rmSync(join(root, name), { recursive: true, force: true });
   if (cost === null || passed !== trials) throw new Error(`expected ${trials} passes, saw ${passed}`);
   return cost;
