@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
 import { openLocalRig } from "./local-rig.ts";
+import { cannotRun } from "./rollout-cli.ts";
 
 const rig = await openLocalRig();
 const examples = join(import.meta.dirname, "../../examples");
@@ -27,7 +28,7 @@ test("the hello-world job runs on this machine: the oracle passes, nop does not,
 test("ten tasks like those people set: the oracle passes all, nop none, and nothing is left", async (context) => {
   const room = await rig.makeRoom({});
   const tools = await room.run([], { command: ["sh", "-c", "command -v cc make python3 git"] });
-  if (tools.code !== 0) context.skip("the tasks need cc, make, python3 and git on the host");
+  if (tools.code !== 0) cannotRun(context, "the tasks need cc, make, python3 and git on the host");
   cpSync(join(examples, "workshop"), room.path("workshop"), { recursive: true });
   const { stdout } = await room.run(["workshop/job.yaml", "--json"]);
   const { result } = JSON.parse(stdout) as { result: JobResultFile };

@@ -20,6 +20,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import type { CreateEnvironmentRequest, Environment, EnvironmentProvider } from "../../src/environments/environment.ts";
 import { openLocal } from "../providers/local/open-local.ts";
 import { whyNoLocal } from "../providers/local/why-no-local.ts";
+import { cannotRun } from "../e2e/rollout-cli.ts";
 
 const cacheDir = mkdtempSync(join(tmpdir(), "rollout-hostile-"));
 const environmentsDir = join(cacheDir, "local", "environments");
@@ -31,7 +32,7 @@ let provider: EnvironmentProvider;
 const open: Environment[] = [];
 
 beforeAll(async () => void (provider = await openLocal(cacheDir)));
-beforeEach((context) => void (reason !== null && context.skip(reason)));
+beforeEach((context) => void (reason !== null && cannotRun(context, reason)));
 afterAll(async () => {
   for (const environment of open) await environment.destroy(never);
   await provider[Symbol.asyncDispose]();
@@ -297,7 +298,7 @@ describe("bombs stay inside", () => {
   }, 60_000);
 
   test("a memory bomb is killed and told", async (context) => {
-    if (provider.capabilities.limits.memory !== "enforced") context.skip("needs limits.memory");
+    if (provider.capabilities.limits.memory !== "enforced") cannotRun(context, "needs limits.memory");
     const environment = await start();
     const { exitCode, outOfMemory } = await run(environment, "head -c 2G /dev/zero | tail");
     expect(exitCode).not.toBe(0);

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { Environment, EnvironmentProvider, TaskEnvironment } from "../../src/environments/environment.ts";
 import { openLocal } from "./local/open-local.ts";
 import { whyNoLocal } from "./local/why-no-local.ts";
+import { cannotRun } from "../e2e/rollout-cli.ts";
 
 const cacheDir = mkdtempSync(join(tmpdir(), "rollout-local-build-"));
 const never = new AbortController().signal;
@@ -15,7 +16,7 @@ const reason = await whyNoLocal(cacheDir);
 let provider: EnvironmentProvider;
 
 beforeAll(async () => void (provider = await openLocal(cacheDir)));
-beforeEach((context) => void (reason !== null && context.skip(reason)));
+beforeEach((context) => void (reason !== null && cannotRun(context, reason)));
 afterAll(async () => {
   await provider[Symbol.asyncDispose]();
   rmSync(cacheDir, { recursive: true, force: true });

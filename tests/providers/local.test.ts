@@ -8,6 +8,7 @@ import { runConformanceCase } from "../../src/environments/conformance/run-confo
 import { bundleForUser, whyNoOrdinaryUser } from "./local/as-ordinary-user.ts";
 import { openLocal } from "./local/open-local.ts";
 import { whyNoLocal } from "./local/why-no-local.ts";
+import { cannotRun } from "../e2e/rollout-cli.ts";
 
 const cacheDir = mkdtempSync(join(tmpdir(), "rollout-local-"));
 afterAll(() => rmSync(cacheDir, { recursive: true, force: true }));
@@ -40,14 +41,14 @@ for (const { title, scratch, config, applies } of rounds) {
     for (const entry of conformanceCases.filter(applies)) {
       const missing = missingNeeds(entry, capabilities);
       test(entry.title, async (context) => {
-        if (reason !== null) context.skip(reason);
-        if (missing.length > 0) context.skip(`needs ${missing.join(", ")}`);
+        if (reason !== null) cannotRun(context, reason);
+        if (missing.length > 0) cannotRun(context, `needs ${missing.join(", ")}`);
         const open = async () => ({ provider: await openLocal(cacheDir, config), scratch });
         await runConformanceCase(entry, { open, signal: context.signal });
       });
     }
     test("an environment whose network is taken has a loopback device and nothing else", async (context) => {
-      if (reason !== null) context.skip(reason);
+      if (reason !== null) cannotRun(context, reason);
       await using provider = await openLocal(cacheDir, config);
       const image = "base";
       const limits = { cpus: 1, memoryBytes: 2 ** 29, storageBytes: 2 ** 30 };
@@ -80,9 +81,9 @@ describe("the local provider of an ordinary user keeps the contract", () => {
 
   for (const { title } of conformanceCases) {
     test(title, (context) => {
-      if (noUser !== null) context.skip(noUser);
+      if (noUser !== null) cannotRun(context, noUser);
       const result = results.get(title);
-      if (result && result.missing.length > 0) context.skip(`needs ${result.missing.join(", ")}`);
+      if (result && result.missing.length > 0) cannotRun(context, `needs ${result.missing.join(", ")}`);
       expect(result).toEqual({ missing: [], error: null });
     });
   }

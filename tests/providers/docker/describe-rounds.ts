@@ -28,7 +28,7 @@ export async function describeRounds(rounds: readonly Round[]): Promise<void> {
         const missing = missingNeeds(entry, capabilities);
         test(entry.title, async (context) => {
           if (engine.reason !== null) cannotRun(context, engine.reason);
-          if (missing.length > 0) context.skip(`needs ${missing.join(", ")}`);
+          if (missing.length > 0) cannotRun(context, `needs ${missing.join(", ")}`);
           await runConformanceCase(entry, {
             open: async () => ({ provider: await openDocker(engine.env, {}, uid), scratch }),
             task: { dockerImage: image },
