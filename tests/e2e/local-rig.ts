@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeEach, expect, inject } from "vitest";
+import type { EnvironmentProvider } from "../../src/environments/environment.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
 import { openLocal } from "../providers/local/open-local.ts";
 import { whyNoLocal } from "../providers/local/why-no-local.ts";
@@ -34,6 +35,7 @@ export interface LocalRig {
   processes(): string[];
   /** Mounts of the host, and control groups of environments whose ids begin like that. */
   mountsAndGroups(ids: readonly string[]): string[];
+  openProvider(): Promise<EnvironmentProvider>;
   /** Starts what the next job would start, so that what dead ones left is removed. */
   startAgain(): Promise<void>;
   remove(id: string): Promise<void>;
@@ -63,6 +65,7 @@ export async function openLocalRig(): Promise<LocalRig> {
       const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
       return [...mounts.filter((line) => line.includes(basename(home))), ...findGroups(ids)];
     },
+    openProvider: () => openLocal(cacheDir),
     async startAgain() {
       await using provider = await openLocal(cacheDir);
       await provider.probe(never);

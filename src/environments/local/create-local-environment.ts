@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
@@ -10,6 +10,7 @@ import { planProcessLimits } from "./limits.ts";
 import { LocalEnvironment } from "./local-environment.ts";
 import type { PreparedGround } from "./local-ground.ts";
 import { defaultPath, type LocalImage } from "./local-image.ts";
+import { planOwnFolder } from "./own-folders.ts";
 import { planMounts } from "./plan-mounts.ts";
 import { makeDisk, makeFolder, startSandbox, type Sandbox } from "./sandbox.ts";
 
@@ -38,19 +39,20 @@ export async function createLocalEnvironment(
     const groupName = `rollout-${id}`;
     const groupDirectories = ground.groupPlaces ? planGroupDirectories(ground.groupPlaces, groupName) : [];
     const record = planRecord(ground, request, id, groupDirectories);
-    // Before all else: whoever comes after a sudden end finds what there is to remove by its record.
-    makeFolder(directory, idMap);
-    writeRecord(directory, record);
+    // Before all else, and both at once: whoever comes after a sudden end finds what there is to remove by its record.
+    const staging = planOwnFolder(join(ground.layout.environments, "new"), ground.host);
+    makeFolder(staging, idMap);
+    writeRecord(staging, record);
+    renameSync(staging, directory);
     groups = ground.groupPlaces && openControlGroups(ground.groupPlaces, groupName, limits);
     const meanwhile = (): void => {
       makeDisk(disk);
       writeNameServers(ground, join(directory, memoryDiskBytes === null ? "disk" : "stage"));
     };
-    const [started] = await Promise.all([
-      startSandbox({ ...disk, prelude: groups?.firstPrelude, meanwhile, signal }),
-      ground.pipes.prepare(),
-    ]);
-    sandbox = started;
+    const pipes = ground.pipes.prepare();
+    pipes.catch(() => {});
+    sandbox = await startSandbox({ ...disk, prelude: groups?.firstPrelude, meanwhile, signal });
+    await pipes;
     writeRecord(directory, { ...record, first: markProcess(sandbox.pid, ground.host) });
     const environment = new LocalEnvironment({
       ...request,
@@ -67,8 +69,11 @@ export async function createLocalEnvironment(
     return environment;
   } catch (error) {
     await sandbox?.kill();
-    if (groups) await removeControlGroups(groups.directories, clock).catch(() => {});
-    ground.trash.throwAway(directory);
+    // With its groups still there its record has to stay, so that the next start removes both.
+    await removeControlGroups(groups?.directories ?? [], clock).then(
+      () => ground.trash.throwAway(directory),
+      () => {},
+    );
     signal.throwIfAborted();
     if (error instanceof RolloutError && /^(environment_start|resource_allocation)_failed$/.test(error.code))
       throw error;

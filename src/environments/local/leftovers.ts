@@ -5,7 +5,7 @@ import { hasRecord, isAlive, listFolders, readRecord, type EnvironmentRecord } f
 import type { LocalGround } from "./local-ground.ts";
 import { findAbandonedFolders } from "./own-folders.ts";
 
-// A folder without a record is one whose process was killed while it made it, or is making it now.
+// Folders get their names together with their records; a machine that lost its power may still have one without.
 const oldestUnrecordedMs = 60_000;
 const oldestBaseMs = 14 * 86_400_000;
 

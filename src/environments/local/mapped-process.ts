@@ -55,13 +55,19 @@ export async function startMapped(argv: readonly string[], options: MappedProces
     channel.write("\n");
     return { child, channel, complaint: () => complaint };
   } catch (error) {
-    child.kill("SIGKILL");
+    abandon(child, channel);
     if (signal.aborted) throw signal.reason;
     if (error instanceof RolloutError) throw error;
     throw new RolloutError("environment_start_failed", `no ids for a user namespace: ${messageOf(error)}`, {
       cause: error,
     });
   }
+}
+
+/** Ends a process that is not wanted any more, and what it may have just started: that does not die with it yet. */
+export function abandon(child: ChildProcess, channel: Duplex): void {
+  child.kill("SIGKILL");
+  channel.destroy();
 }
 
 /** The next line that a process writes to its channel; rejects when the process ends before. */

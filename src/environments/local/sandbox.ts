@@ -15,7 +15,7 @@ import type { Duplex } from "node:stream";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
-import { startMapped, waitForExit, waitForLine } from "./mapped-process.ts";
+import { abandon, startMapped, waitForExit, waitForLine } from "./mapped-process.ts";
 import { renderMountTable, type MountPlan } from "./plan-mounts.ts";
 import { toolWords } from "./toolbox.ts";
 
@@ -112,7 +112,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     if (!Number.isInteger(pid) || pid <= 1) throw new RolloutError("environment_start_failed", "it has no process");
     return holdSandbox(child, channel, pid);
   } catch (error) {
-    child.kill("SIGKILL");
+    abandon(child, channel);
     await waitForExit(child);
     throw error;
   }
