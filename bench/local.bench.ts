@@ -1,12 +1,11 @@
 // What a trial costs on the local environment, interleaved with the same mounts, commands and copies from a shell
 // script (the floor) and with a Docker engine where one answers. ROLLOUT_BENCH_TRIALS sets the length of the long job
-// (2,000), ROLLOUT_BENCH_ROUNDS how often the contenders take turns (3).
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// (2,000), ROLLOUT_BENCH_ROUNDS how often the contenders take turns (3); ROLLOUT_BENCH_DISK=machine stays on its disk.
 import { join } from "node:path";
 import { Bars } from "./trials/bars.ts";
 import { openBareEngine } from "./trials/bare-engine.ts";
 import { measure, median, rate, sumCosts, type Cost } from "./trials/measure.ts";
+import { openBenchDisk } from "./local/own-disk.ts";
 import { openSubject, type IdleMemory } from "./local/subject.ts";
 import { runCommand } from "./trials/run-command.ts";
 import { runTrials } from "./trials/run-trials.ts";
@@ -14,10 +13,15 @@ import { writeTrivialTask } from "./trials/trivial-task.ts";
 
 const longTrials = Number(process.env["ROLLOUT_BENCH_TRIALS"] ?? 2000);
 const rounds = Number(process.env["ROLLOUT_BENCH_ROUNDS"] ?? 3);
-const root = mkdtempSync(join(tmpdir(), "rollout-bench-"));
+using disk = openBenchDisk("rollout-bench-");
+const root = disk.directory;
+// Environments of all contenders and results lie on the same disk.
+process.env["XDG_CACHE_HOME"] = join(root, "cache");
 const bars = new Bars();
+await bench();
 
-try {
+async function bench(): Promise<void> {
+  console.log(`files: ${disk.description}`);
   const task = writeTrivialTask(join(root, "tasks"));
   await runLocal(8, 8, "warm-up");
   await using subject = await openSubject(task);
@@ -35,8 +39,6 @@ try {
   }
   if (longTrials > 0) await benchMemory();
   bars.print();
-} finally {
-  rmSync(root, { recursive: true, force: true });
 }
 
 type Contender = (trials: number, round: number) => Promise<Cost>;

@@ -126,7 +126,8 @@ trap "" CHLD
 exec -c "$@" >/dev/null 2>&1'
 enter=(${words(enter)})
 groups() { ${groups.length === 0 ? ":" : `for group in ${groups.join(" ")}; do "$@"; done`}; }
-join() { echo 0 >"$group/${groupPlaces?.version === 1 ? "tasks" : "cgroup.procs"}"; }
+# A background job that ends just then interrupts the write.
+join() { until echo 0 2>/dev/null >"$group/${groupPlaces?.version === 1 ? "tasks" : "cgroup.procs"}"; do :; done; }
 leave() { rmdir "$group"; }
 run() {
   enter[2]=$pid
