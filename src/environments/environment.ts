@@ -161,6 +161,11 @@ export interface Environment {
   killProcesses(signal: AbortSignal): Promise<void>;
   /** Holds every process still for good; only with the capability `freeze`. */
   freeze(signal: AbortSignal): Promise<void>;
+  /**
+   * Paths of the shells, the loader and the C library that are not as they were at the start, seen from outside; absent
+   * where that cannot be told.
+   */
+  changedTools?(signal: AbortSignal): Promise<readonly string[]>;
   /** Only asked for policies that the capability `network` names. */
   setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void>;
   /** Stops it and keeps its files; only with the capability `stop`. */

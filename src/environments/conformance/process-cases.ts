@@ -190,4 +190,20 @@ export const processCases: readonly ConformanceCase[] = [
       await environment.destroy(signal);
     },
   },
+  {
+    title: "tools are as the image has them until a process changes one, where that can be told",
+    needs: ["shell"],
+    async run(subject) {
+      const environment = await subject.createEnvironment();
+      if (environment.changedTools === undefined) return;
+      await runScript(
+        environment,
+        "mkdir -p /usr/local/bin; echo : > /usr/local/bin/anything; cd /etc; echo x > anything",
+        { signal: subject.signal },
+      );
+      assert.deepEqual(await environment.changedTools(subject.signal), []);
+      await runScript(environment, "echo > /etc/ld.so.preload", { signal: subject.signal });
+      assert.deepEqual(await environment.changedTools(subject.signal), ["/etc/ld.so.preload"]);
+    },
+  },
 ];

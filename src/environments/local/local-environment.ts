@@ -1,3 +1,4 @@
+import { closeSync } from "node:fs";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type {
   CopyFromRequest,
@@ -14,6 +15,7 @@ import type {
 import { volumePaths } from "./base-system.ts";
 import { CommandRunner } from "./command-runner.ts";
 import { removeControlGroups, unthrottle, type ControlGroups } from "./control-groups.ts";
+import { differingTools, readToolMarks, type ToolMarks } from "../integrity/tool-marks.ts";
 import { requireSource } from "../archive/require-source.ts";
 import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
@@ -59,6 +61,7 @@ export class LocalEnvironment implements Environment {
   readonly #root: RootDoor;
   readonly #startedMs: number;
   readonly #deviations: Deviation[];
+  readonly #tools: ToolMarks | null;
   #state: "running" | "frozen" | "stopped" | "destroyed" | "lost" = "running";
   #network: IsolatedNetwork | null = null;
   #endedMs: number | null = null;
@@ -74,6 +77,7 @@ export class LocalEnvironment implements Environment {
     const isReachable = ground.config.storage === "disk";
     this.#volumes = new VolumeDoor(directory, isReachable ? plan.volumes : new Map(), ground.idMap);
     this.#root = new RootDoor(sandbox, ground.idMap, ground.path);
+    this.#tools = readTools(sandbox);
     this.#runner = new CommandRunner({
       ...ground,
       sandboxPid: sandbox.pid,
@@ -163,6 +167,13 @@ export class LocalEnvironment implements Environment {
     this.#assertRunning();
     await stopProcesses(this.#runner.reach);
     this.#state = "frozen";
+  }
+
+  async changedTools(signal: AbortSignal): Promise<readonly string[]> {
+    signal.throwIfAborted();
+    this.#assertRunning();
+    const now = readTools(this.#options.sandbox);
+    return this.#tools === null || now === null ? [] : differingTools(this.#tools, now);
   }
 
   async setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void> {
@@ -258,5 +269,15 @@ export class LocalEnvironment implements Environment {
     if (this.#state === "running" || this.#state === "frozen") return;
     const how = this.#state === "lost" ? "has ended by itself" : `has been ${this.#state}`;
     throw new RolloutError("environment_lost", `${this.id} ${how}`, { transient: true });
+  }
+}
+
+function readTools(sandbox: Sandbox): ToolMarks | null {
+  const descriptor = sandbox.openRoot();
+  if (descriptor === null) return null;
+  try {
+    return readToolMarks(`/proc/self/fd/${descriptor}`);
+  } finally {
+    closeSync(descriptor);
   }
 }

@@ -78,7 +78,8 @@ test("R34: what is counted while result.json is being written is in the next one
     [],
     true,
   );
-  const result = { reward: 1, cost: 0, error: null, agent_usage: null } as TrialResultFile;
+  const untrusted: readonly string[] = [];
+  const result = { reward: 1, cost: 0, error: null, agent_usage: null, untrusted } as TrialResultFile;
   const end = {
     jobName: "j",
     startedAt: 0,

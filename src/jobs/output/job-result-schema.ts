@@ -18,6 +18,8 @@ export interface TrialStatsFile {
   readonly mean_reward: number | null;
   readonly total_cost: number;
   readonly unknown_cost_trials: number;
+  /** Trials on whose reward nobody should rely. */
+  readonly untrusted_trials: number;
   readonly pass_rate_interval: IntervalFile | null;
   readonly mean_reward_interval: IntervalFile | null;
   /** The same two over all planned trials, a trial without a reward counted as 0; null when the verifier is disabled. */

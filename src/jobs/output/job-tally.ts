@@ -18,6 +18,7 @@ interface Row {
   readonly errorType: FailureType | null;
   readonly isFailed: boolean;
   readonly cost: number | null;
+  readonly isUntrusted: boolean;
 }
 
 export interface TallyEnd {
@@ -58,6 +59,7 @@ export class JobTally {
       errorType: result.error?.type ?? null,
       isFailed: isFailed(result),
       cost: result.cost === null ? null : result.cost + (usage?.cost_usd ?? 0),
+      isUntrusted: result.untrusted.length > 0,
     };
     this.#spentUsd += (result.cost ?? 0) + (usage?.cost_usd ?? 0);
     this.#spentTokens += (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
@@ -118,11 +120,13 @@ export class JobTally {
     const costs: number[] = [];
     let finished = 0;
     let failed = 0;
+    let untrusted = 0;
     for (const index of indexes) {
       const row = this.#rows[index];
       if (!row) continue;
       finished++;
       if (row.isFailed) failed++;
+      if (row.isUntrusted) untrusted++;
       if (row.errorType) errors[row.errorType] = (errors[row.errorType] ?? 0) + 1;
       if (row.cost !== null) costs.push(row.cost);
       if (row.reward === null) continue;
@@ -143,6 +147,7 @@ export class JobTally {
       mean_reward: marks.meanMark,
       total_cost: sum(costs) ?? 0,
       unknown_cost_trials: finished - costs.length,
+      untrusted_trials: untrusted,
       pass_rate_interval: marks.passRateInterval,
       mean_reward_interval: marks.meanMarkInterval,
       pass_rate_over_planned: share(marks.passed),

@@ -44,6 +44,8 @@ export interface TrialResultFile {
   /** 1 + retries. */
   readonly tries: number;
   readonly warnings: readonly string[];
+  /** Why nobody should rely on the reward; empty when nothing was found. */
+  readonly untrusted: readonly string[];
   /** What the agent itself says it used. */
   readonly agent_usage: {
     readonly cost_usd: number | null;

@@ -86,7 +86,7 @@ describe("the file of a reward", () => {
       writeFileSync(join(folder, "score"), "0.5");
       symlinkSync("score", join(folder, "reward.txt"));
     });
-    expect(await readReward(logs, whole)).toEqual({ reward: 0.5 });
+    expect(await readReward(logs, whole, null)).toEqual({ reward: 0.5, isChanged: false });
   });
 
   test("R19: a link that leaves /logs/verifier is invalid", async () => {
@@ -94,7 +94,7 @@ describe("the file of a reward", () => {
       writeFileSync(join(folder, "..", "forged"), "1");
       symlinkSync("../forged", join(folder, "reward.txt"));
     });
-    expect(await readReward(logs, whole)).toMatchObject({
+    expect(await readReward(logs, whole, null)).toMatchObject({
       failure: { type: "verifier_reward_invalid", message: expect.stringContaining("leaves /logs/verifier") },
     });
   });
@@ -110,7 +110,18 @@ describe("the file of a reward", () => {
       "verifier_reward_invalid",
     ],
   ])("R19: %s is told as what it is", async (_what, make, type) => {
-    expect(await readReward(logsWith(make), whole)).toMatchObject({ failure: { type } });
+    expect(await readReward(logsWith(make), whole, null)).toMatchObject({ failure: { type } });
+  });
+
+  test.each<[string, string | null, string | null, unknown]>([
+    ["as it was", "0\n", "0\n", { reward: 0, isChanged: false }],
+    ["written over", "1\n", "0\n", { reward: 0, isChanged: true }],
+    ["removed", null, "0.5", { reward: 0.5, isChanged: true }],
+    ["made", "1\n", null, { failure: { type: "verifier_reward_missing" }, isChanged: true }],
+    ["odd but the same", "1\0ü", "1", { failure: { type: "verifier_reward_invalid" }, isChanged: false }],
+  ])("what it held when the tests ended counts, and it is seen to be %s since", async (_what, now, then, verdict) => {
+    const logs = logsWith((folder) => now !== null && writeFileSync(join(folder, "reward.txt"), now));
+    expect(await readReward(logs, whole, { text: then })).toMatchObject(verdict as object);
   });
 
   test("R19: a link out of /logs that was never copied is invalid, not missing", async () => {

@@ -3,8 +3,12 @@ import { join, sep } from "node:path";
 import { systemCodeOf } from "../../base/rollout-error.ts";
 import type { CopyReport } from "../../environments/environment.ts";
 import type { Failure } from "./failure.ts";
+import type { WitnessedReward } from "./reward-witness.ts";
 
 export type RewardReading = { readonly reward: number } | { readonly failure: Failure };
+
+/** A reading, and whether the file was changed after the tests had ended; what it held at that moment is what counts. */
+export type JudgedReward = RewardReading & { readonly isChanged: boolean };
 
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
@@ -20,7 +24,23 @@ export function parseReward(text: string): number | undefined {
 }
 
 /** Reads the reward from the collected logs of a verifier, trusting nothing about the file. */
-export async function readReward(logsDir: string, report: CopyReport): Promise<RewardReading> {
+export async function readReward(
+  logsDir: string,
+  report: CopyReport,
+  witnessed: WitnessedReward | null,
+): Promise<JudgedReward> {
+  const found = await readRewardText(logsDir, report);
+  if ("failure" in found) return { ...found, isChanged: false };
+  const { text } = found;
+  // Shells cannot hold a zero byte, and a witness speaks bytes.
+  const seen = text === null ? null : Buffer.from(text.split("\0")[0] ?? "", "utf8").toString("latin1");
+  if (witnessed === null || witnessed.text === seen) return { ...judge(text), isChanged: false };
+  return { ...judge(witnessed.text), isChanged: true };
+}
+
+type FoundReward = { readonly text: string | null } | { readonly failure: Failure };
+
+async function readRewardText(logsDir: string, report: CopyReport): Promise<FoundReward> {
   const folder = join(logsDir, "verifier");
   const path = join(folder, "reward.txt");
   const refused = report.refused.find((entry) => entry.path === "verifier/reward.txt");
@@ -34,14 +54,18 @@ export async function readReward(logsDir: string, report: CopyReport): Promise<R
     } else if (!stat.isFile()) return invalid("/logs/verifier/reward.txt is not a file");
     if (stat.size > longestRewardBytes)
       return invalid(`/logs/verifier/reward.txt has ${stat.size} bytes; expected one number`);
-    const text = await readFile(path, "utf8");
-    const reward = parseReward(text);
-    return reward === undefined ? invalid(describeContent(text)) : { reward };
+    return { text: await readFile(path, "utf8") };
   } catch (error) {
     const code = systemCodeOf(error);
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return missing();
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return { text: null };
     throw error;
   }
+}
+
+function judge(text: string | null): RewardReading {
+  if (text === null) return missing();
+  const reward = parseReward(text);
+  return reward === undefined ? invalid(describeContent(text)) : { reward };
 }
 
 function describeContent(text: string): string {
@@ -50,11 +74,11 @@ function describeContent(text: string): string {
   return `/logs/verifier/reward.txt holds ${shown}; expected one finite number such as 1, 0 or 0.5`;
 }
 
-function invalid(message: string): RewardReading {
+function invalid(message: string): { readonly failure: Failure } {
   return { failure: { type: "verifier_reward_invalid", message, cause: null, detail: message } };
 }
 
-function missing(): RewardReading {
+function missing(): { readonly failure: Failure } {
   const message = "the test script ended but wrote no /logs/verifier/reward.txt";
   return { failure: { type: "verifier_reward_missing", message, cause: null, detail: message } };
 }

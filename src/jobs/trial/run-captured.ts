@@ -21,7 +21,12 @@ export interface CapturedRequest {
   readonly onLine: (line: string) => void;
   readonly warn: (message: string) => void;
   /** Looks at a stream on its way to the file. */
-  readonly watch?: ((sink: OutputSink) => OutputSink) | undefined;
+  readonly watch?: ((sink: OutputSink, stream: "stdout" | "stderr") => WatchingSink) | undefined;
+}
+
+/** A sink that may hold something back until the end. */
+export interface WatchingSink extends OutputSink {
+  end?(): void | Promise<void>;
 }
 
 export interface CapturedEnd {
@@ -39,19 +44,27 @@ export async function runCaptured(request: CapturedRequest): Promise<CapturedEnd
   const { clock, redactor } = context;
   await using files = await openCapture(context, dir, warn);
   const tails = { stdout: new OutputTail(clock, redactor, onLine), stderr: new OutputTail(clock, redactor, onLine) };
-  const watch = request.watch ?? ((sink: OutputSink) => sink);
+  const watch = request.watch ?? ((sink: OutputSink): WatchingSink => sink);
+  const stdout = watch(tails.stdout.watch(files.stdout), "stdout");
+  const stderr = watch(tails.stderr.watch(files.stderr), "stderr");
   const limit = { clock, limitMs: request.limitMs, parent: context.signal, what: request.what, graceMs: killGraceMs };
   const work = withDeadline(limit, (signal) =>
     environment.exec({
       command: request.command,
       env: request.env,
-      stdout: watch(tails.stdout.watch(files.stdout)),
-      stderr: watch(tails.stderr.watch(files.stderr)),
+      stdout,
+      stderr,
       signal,
     }),
   );
-  // A second signal does not even wait for the killing.
-  const result = await raceWithSignal(work, context.forceSignal, () => {});
+  let result: ExecResult;
+  try {
+    // A second signal does not even wait for the killing.
+    result = await raceWithSignal(work, context.forceSignal, () => {});
+  } finally {
+    await stdout.end?.();
+    await stderr.end?.();
+  }
   const errors = tails.stderr.lastLines(5);
   return { result, lastLines: errors.length > 0 ? errors : tails.stdout.lastLines(5) };
 }

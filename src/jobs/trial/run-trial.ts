@@ -86,6 +86,7 @@ async function runTries(
       phases: new PhaseClock(clock, (phase) => emit({ type: "unit_phase", at: clock.now(), key: trial.key, phase })),
       onLine: (line) => emit({ type: "unit_activity", at: clock.now(), key: trial.key, line: redactor.text(line) }),
       warn: (message) => ledger.warn(message),
+      distrust: (reason) => ledger.distrust(reason),
       retry: async (call) => {
         const answer = await retryTransient(
           () => unlessLost(call),

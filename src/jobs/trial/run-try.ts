@@ -12,6 +12,7 @@ import type { EnvironmentLease } from "./environment-lease.ts";
 import { failureOf, type Failure, type FailureType, type Step } from "./failure.ts";
 import { collectLimitMs } from "./limits.ts";
 import { openCapture, runCaptured } from "./run-captured.ts";
+import { setDecoy } from "./set-decoy.ts";
 import { runVerifier, transferPaths, verifierPlacements, type VerifierOutcome } from "./run-verifier.ts";
 import { failureOfEnd, warningOfEnd } from "./step-end.ts";
 import type { TryState } from "./try-state.ts";
@@ -185,6 +186,9 @@ async function verify(state: TryState, environment: Environment, lease: Environm
   state.phases.begin("verifier");
   state.step = "verify";
   if ((job.verifier.environment ?? task.config.verifier.environment) !== "separate") {
+    await distrustTools(state, environment);
+    if (!isKilled && state.leftovers.length > 0 && context.provider.capabilities.shell)
+      await setDecoy(state, environment);
     await callEnvironment(context, "copying the tests", (signal) =>
       environment.copyTo(verifierPlacements(task.directory), signal),
     );
@@ -212,6 +216,13 @@ async function verify(state: TryState, environment: Environment, lease: Environm
   state.verifierEnvironment = fresh;
   await transferPaths(state, environment, fresh);
   return runVerifier(state, fresh, true);
+}
+
+async function distrustTools({ context, distrust }: TryState, environment: Environment): Promise<void> {
+  const look = async (signal: AbortSignal): Promise<readonly string[]> =>
+    (await environment.changedTools?.(signal)) ?? [];
+  const changed = await callEnvironment(context, "looking at the tools", look);
+  if (changed.length > 0) distrust(`the agent changed ${changed.join(", ")}, with which the tests run`);
 }
 
 async function collectAgentLogs(state: TryState, environment: Environment): Promise<void> {

@@ -8,6 +8,7 @@ import { callEnvironment } from "./call-environment.ts";
 import { collectLogs } from "./collect-logs.ts";
 import type { Failure } from "./failure.ts";
 import { readReward } from "./reward.ts";
+import { RewardWitness } from "./reward-witness.ts";
 import { runCaptured } from "./run-captured.ts";
 import { failureOfEnd, warningOfEnd } from "./step-end.ts";
 import type { TryState } from "./try-state.ts";
@@ -39,17 +40,20 @@ export async function runVerifier(
   if (network !== inForce)
     await callEnvironment(context, "setting the network", (signal) => environment.setNetwork(network, signal));
   const trouble = new VerifierTrouble();
+  const witness = new RewardWitness();
+  // Without a real shell there is nobody to bear witness.
+  const hasShell = context.provider.capabilities.shell;
   const end = await runCaptured({
     context,
     environment,
-    command: ["bash", "/tests/test.sh"],
+    command: hasShell ? witness.command : ["bash", "/tests/test.sh"],
     env: { ...trial.verifierEnv, ROLLOUT_TASK_INSTRUCTION: context.job.instructionPath },
     dir: state.paths.verifierLogs,
     limitMs: limits.verifyMs,
     what: "the verifier",
     onLine: state.onLine,
     warn: state.warn,
-    watch: (sink) => trouble.watch(sink),
+    watch: (sink, stream) => (stream === "stdout" ? witness.watch(trouble.watch(sink)) : trouble.watch(sink)),
   });
   // From here on nothing inside may change what is read.
   if (context.provider.capabilities.freeze)
@@ -63,7 +67,8 @@ export async function runVerifier(
   if (warning !== null) state.warn(warning);
   const failure = failureOfEnd(end, "the test script", "verifier_failed", state.resources);
   if (failure && nonzeroExit(state) === "error") return { reward: null, failure };
-  const reading = await readReward(state.paths.logs, report);
+  const reading = await readReward(state.paths.logs, report, witness.reward);
+  if (reading.isChanged) state.distrust("reward.txt was changed after the tests had ended; what it held then counts");
   if ("reward" in reading) return { reward: reading.reward, failure: null };
   return {
     reward: null,

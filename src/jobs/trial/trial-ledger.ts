@@ -18,6 +18,7 @@ export class TrialLedger {
   readonly #startedAt: number;
   readonly #from: number;
   readonly #warnings: string[] = [];
+  readonly #untrusted: string[] = [];
   #moreWarnings = 0;
   #tries = 1;
   #state: TryState | undefined;
@@ -41,12 +42,20 @@ export class TrialLedger {
     else this.#moreWarnings++;
   }
 
+  /** Notes a reason why nobody should rely on the reward; people see it among the warnings. */
+  distrust(reason: string): void {
+    if (!this.#untrusted.includes(reason)) this.#untrusted.push(reason);
+    this.warn(`untrusted: ${reason}`);
+  }
+
   countRetry(): void {
     this.#tries++;
   }
 
   beginTry(state: TryState): void {
     this.#state = state;
+    // What was found in an environment that is lost says nothing about the next one.
+    this.#untrusted.length = 0;
   }
 
   endTry(outcome: TryOutcome, cost: number | null, usage: AgentUsage | null): void {
@@ -95,6 +104,7 @@ export class TrialLedger {
       trial_id: id,
       tries: this.#tries,
       warnings: this.#allWarnings(),
+      untrusted: [...this.#untrusted],
       agent_usage: this.#usage && {
         cost_usd: this.#usage.costUsd,
         input_tokens: this.#usage.inputTokens,

@@ -18,6 +18,8 @@ export interface TryState {
   readonly phases: PhaseClock;
   readonly onLine: (line: string) => void;
   readonly warn: (message: string) => void;
+  /** Notes a reason why nobody should rely on the reward. */
+  readonly distrust: (reason: string) => void;
   /** Retries a failed call in place while the agent has not started. */
   readonly retry: <T>(call: () => Promise<T>) => Promise<T>;
   /** The reference of an image; retries of a shared build or pull count as this trial's. */

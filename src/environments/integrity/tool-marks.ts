@@ -1,0 +1,63 @@
+import { lstatSync, readlinkSync } from "node:fs";
+import { systemCodeOf } from "../../base/rollout-error.ts";
+
+// Whoever replaces one of these decides what every test sees; other tools are a task's own business.
+const shells = ["bash", "sh", "dash", "busybox", "env"].flatMap((name) => [`/bin/${name}`, `/usr/bin/${name}`]);
+const libraryFolders = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].flatMap((folder) => [
+  folder,
+  `${folder}/x86_64-linux-gnu`,
+  `${folder}/aarch64-linux-gnu`,
+]);
+const libraries = [
+  "ld-linux-x86-64.so.2",
+  "ld-linux-aarch64.so.1",
+  "ld-musl-x86_64.so.1",
+  "ld-musl-aarch64.so.1",
+  "libc.so.6",
+  "libtinfo.so.6",
+];
+const paths = [
+  ...shells,
+  ...libraryFolders.flatMap((folder) => libraries.map((name) => `${folder}/${name}`)),
+  "/etc/ld.so.preload",
+];
+
+/** What tells the shells, the loader and the C library of a root file system from others in their place, by path. */
+export type ToolMarks = ReadonlyMap<string, string>;
+
+/** Reads the marks from outside; the kernel keeps the time of the last change, and nobody inside can set it. */
+export function readToolMarks(root: string): ToolMarks {
+  const seen = new Map<string, string>();
+  for (const path of paths) markPath(root, path, seen);
+  return new Map([...seen].filter(([, mark]) => mark !== "directory"));
+}
+
+/** The paths whose marks differ. */
+export function differingTools(before: ToolMarks, after: ToolMarks): string[] {
+  const all = new Set([...before.keys(), ...after.keys()]);
+  return [...all].filter((path) => before.get(path) !== after.get(path)).sort();
+}
+
+// No link is followed, because it would lead to where the host finds its target; links on the way have marks themselves.
+function markPath(root: string, path: string, seen: Map<string, string>): void {
+  const names = path.split("/").slice(1);
+  for (let count = 1; count <= names.length; count++) {
+    const part = `/${names.slice(0, count).join("/")}`;
+    const mark = seen.get(part) ?? markOf(`${root}${part}`, count === names.length);
+    if (mark === null) return;
+    seen.set(part, mark);
+    if (mark !== "directory") return;
+  }
+}
+
+function markOf(path: string, isLast: boolean): string | null {
+  try {
+    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (stats === undefined) return null;
+    if (stats.isSymbolicLink()) return `link to ${readlinkSync(path)}`;
+    if (stats.isDirectory() && !isLast) return "directory";
+    return [stats.mode, stats.size, stats.ctimeNs].join(" ");
+  } catch (error) {
+    return `unreadable: ${systemCodeOf(error) ?? "unknown"}`;
+  }
+}
