@@ -149,7 +149,8 @@ export interface Environment {
   /**
    * Runs a command with stdin closed and resolves when it has ended and its output has been delivered.
    * When the signal is aborted, everything the command started is killed first, daemons included; then it rejects
-   * with the signal's reason. Rejects with `environment_lost` (transient) when the environment is gone.
+   * with the signal's reason. Rejects with `environment_lost` (transient) when the environment is gone, and
+   * with `environment_start_failed` when the first command shows that it never was of use.
    */
   exec(request: ExecRequest): Promise<ExecResult>;
   copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void>;

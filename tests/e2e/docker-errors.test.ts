@@ -130,6 +130,18 @@ describe("while a container starts:", () => {
     const { result } = await failOne(context, plainTask, { environment });
     expect(result.error).toMatchObject({ type: "environment_start_failed", message: contains("no-such-network") });
   });
+
+  test("an image that nothing can keep alive fails the start, once, with what the container said", async (context) => {
+    const dockerfile = `FROM ${base}\nRUN rm -f /bin/sleep /usr/bin/sleep\n`;
+    const retry = { max_attempts: 2, initial_delay_ms: 10 };
+    const { room, result } = await failOne(context, withDockerfile(dockerfile), { retry });
+    expect(result).toMatchObject({
+      tries: 1,
+      error: { type: "environment_start_failed", message: contains("exit code 127"), cause: "infrastructure" },
+    });
+    expect(result.error?.message).toContain("exec sleep failed");
+    expect(await room.read("jobs/job/oracle/tasks/a__1/error.txt")).toContain("hint: use an image that has `sleep`");
+  });
 });
 
 describe("while the agent works:", () => {

@@ -188,6 +188,25 @@ for (const { name, env, reason } of await findEngines()) {
       await expect(run(environment, "true")).rejects.toMatchObject({ code: "environment_lost", transient: true });
     });
 
+    for (const [who, uid] of name === "docker"
+      ? ([
+          ["root", 0],
+          ["another user", 1],
+        ] as const)
+      : ([["root", 0]] as const)) {
+      on(`a first process that ends at once is a failed start for ${who}, not a lost container`, async () => {
+        const { build, create, run } = await openRoom(env, {}, uid);
+        const fake = "printf '#!/bin/sh\\necho no sleep >&2; exit 3\\n' > /tmp/s && mv /tmp/s /usr/bin/sleep";
+        const { image } = await build({ Dockerfile: `${base}RUN ${fake} && chmod +x /usr/bin/sleep\n` });
+        const starting = create({ image }).then((environment) => run(environment, "true"));
+        await expect(starting).rejects.toMatchObject({
+          code: "environment_start_failed",
+          transient: false,
+          message: expect.stringContaining("exit code 3"),
+        });
+      });
+    }
+
     on("a name that is taken already does not keep a container from starting", async () => {
       const { create, run } = await open();
       const first = await create({ name: `twice-${process.pid}-${name}` });

@@ -6,6 +6,7 @@ import { planPlacements } from "../archive/plan-placements.ts";
 import { requireSource } from "../archive/require-source.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
 import { EngineError, hasStatus, wrapEngineError } from "./connection/engine-error.ts";
+import { ContainerLife } from "./container-life.ts";
 import { ContainerRoot } from "./container-root.ts";
 import { DockerEnvironment } from "./docker-environment.ts";
 import type { DockerGround } from "./docker-ground.ts";
@@ -36,10 +37,12 @@ export async function createDockerEnvironment(
     const { Id, Config } = note.answer;
     const rest = logs ? await logs.place(request.place) : request.place;
     await ground.engine.client.text({ method: "POST", path: `/containers/${id}/start`, signal });
-    const root = logs && (await findRoot(ground, id, logs, signal));
+    const life = new ContainerLife(ground, id);
+    const root = logs && (await findRoot(life, logs, signal));
     const environment = new DockerEnvironment({
       ground,
       id,
+      life,
       logs,
       root,
       pending: rest,
@@ -59,15 +62,10 @@ export async function createDockerEnvironment(
   }
 }
 
-async function findRoot(
-  { engine }: DockerGround,
-  id: string,
-  logs: LogVolume,
-  signal: AbortSignal,
-): Promise<ContainerRoot> {
-  const request = { method: "GET", path: `/containers/${id}/json`, signal } as const;
-  const { State } = await engine.client.json<{ State: { Pid: number } }>(request);
-  return new ContainerRoot(State.Pid, logs.hostPath);
+async function findRoot(life: ContainerLife, logs: LogVolume, signal: AbortSignal): Promise<ContainerRoot> {
+  const state = await life.read(signal);
+  await life.assertStarted(state);
+  return new ContainerRoot(state.Pid, logs.hostPath);
 }
 
 interface MadeContainer {

@@ -13,6 +13,7 @@ import type {
 import { checkTarget, planPlacements } from "../archive/plan-placements.ts";
 import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
 import { ContainerCommands } from "./container-commands.ts";
+import type { ContainerLife } from "./container-life.ts";
 import type { ContainerRoot } from "./container-root.ts";
 import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
@@ -26,13 +27,12 @@ import { removeContainer } from "./remove-container.ts";
 const hourMs = 3_600_000;
 // What a shell makes of SIGKILL.
 const killedCode = 137;
-const settleMs = 500;
-const pollMs = 50;
 
 export interface DockerEnvironmentOptions {
   readonly ground: DockerGround;
   /** The container's full id. */
   readonly id: string;
+  readonly life: ContainerLife;
   /** Its logs on this machine, when it has them there. */
   readonly logs: LogVolume | null;
   /** Its files as this machine sees them, when it does. */
@@ -92,7 +92,8 @@ export class DockerEnvironment implements Environment {
       await this.#holding;
       const { exitCode } = await this.#counted(() => this.#commands.run(request));
       const outOfMemory = exitCode !== 0 && (await this.#memoryKills.areNew());
-      if (exitCode === killedCode && !outOfMemory) await this.#assertSurvived();
+      if (exitCode === killedCode && !outOfMemory) await this.#options.life.assertSurvived();
+      this.#options.life.noteService();
       return { exitCode, signal: null, outOfMemory };
     });
   }
@@ -134,7 +135,7 @@ export class DockerEnvironment implements Environment {
         return await copyOut(ground.engine, id, request);
       } catch (error) {
         if (!hasStatus(error, 404)) throw error;
-        await this.#assertAlive();
+        await this.#options.life.assertAlive();
         throw new RolloutError("not_found", `there is nothing at ${source} in the environment`, { cause: error });
       }
     });
@@ -323,36 +324,14 @@ export class DockerEnvironment implements Environment {
     } catch (error) {
       signal.throwIfAborted();
       this.#assertThere();
-      if (hasStatus(error, 404, 409)) await this.#assertAlive();
+      const { life } = this.#options;
+      if (hasStatus(error, 404, 409) || life.maySayNeverStarted(error)) await life.assertAlive();
       const wrapped = wrapEngineError(error, code, what);
       // Nobody knows what became of a container whose engine does not answer.
       if (wrapped instanceof RolloutError && wrapped.transient && wrapped !== error) {
         throw new RolloutError("environment_lost", wrapped.message, { cause: error, transient: true });
       }
       throw wrapped;
-    }
-  }
-
-  async #assertAlive(): Promise<void> {
-    const { ground, id } = this.#options;
-    const never = new AbortController().signal;
-    const found = await ground.engine.client
-      .json<{ State: { Running: boolean; OOMKilled?: boolean; ExitCode?: number } }>({
-        method: "GET",
-        path: `/containers/${id}/json`,
-        signal: never,
-      })
-      .catch(() => null);
-    if (found?.State.Running) return;
-    const how = found ? `has ended by itself with exit code ${found.State.ExitCode ?? "unknown"}` : "is gone";
-    throw new RolloutError("environment_lost", `the container ${this.id} ${how}`, { transient: true });
-  }
-
-  // A container that is killed takes its commands with it, and the engine hears of their end first.
-  async #assertSurvived(): Promise<void> {
-    for (let waitedMs = 0; waitedMs < settleMs; waitedMs += pollMs) {
-      await this.#assertAlive();
-      await this.#options.ground.clock.sleep(pollMs, new AbortController().signal);
     }
   }
 

@@ -10,9 +10,14 @@ export const keeperSeconds = "2147483647";
 
 const cpuPeriodUs = 100_000;
 
-// Under an engine's own init the sleeper is enough; without one the shell reaps what is orphaned.
+// Under an engine's own init the sleeper is enough; without one the shell reaps what is orphaned. A sleeper that
+// somebody killed is replaced, one that cannot sleep ends the container.
 const keeperUnderInit = ["sleep", keeperSeconds];
-const keeperAlone = ["sh", "-c", `trap 'exit 0' TERM; while :; do sleep ${keeperSeconds} & wait; done`];
+const keeperAlone = [
+  "sh",
+  "-c",
+  `trap 'exit 0' TERM; while :; do sleep ${keeperSeconds} & wait $!; code=$?; [ $code -gt 128 ] || exit $code; done`,
+];
 
 export interface ContainerPlanOptions {
   readonly request: Pick<CreateEnvironmentRequest, "image" | "name" | "limits" | "labels">;

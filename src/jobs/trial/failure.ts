@@ -1,4 +1,4 @@
-import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { messageOf, RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 import { AbortReason } from "../../engine/abort-reason.ts";
 
 export const failureTypes = [
@@ -56,12 +56,17 @@ const timeoutTypes: Readonly<Record<Step, FailureType>> = {
   verify: "verifier_timeout",
 };
 
+// Whatever was being done when it came to light.
+const codeTypes: { readonly [code in ErrorCode]?: FailureType } = {
+  environment_start_failed: "environment_start_failed",
+  resource_allocation_failed: "environment_resource_allocation_failed",
+};
+
 /** The one translation of what was thrown into what is recorded. */
 export function failureOf(thrown: unknown, step: Step): Failure {
   if (thrown instanceof AbortReason) return abortFailure(thrown, step);
   if (thrown instanceof RolloutError) {
-    const type =
-      thrown.code === "resource_allocation_failed" ? "environment_resource_allocation_failed" : failedTypes[step];
+    const type = codeTypes[thrown.code] ?? failedTypes[step];
     const isTaskFault = thrown.code === "image_build_failed" && !thrown.transient;
     return {
       type,

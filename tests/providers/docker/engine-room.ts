@@ -34,12 +34,13 @@ export async function makeRoom(): Promise<string> {
   return directory;
 }
 
-/** Opens a provider for one test. */
+/** Opens a provider for one test, and for another user than this process's if one is given. */
 export async function openRoom(
   env: Readonly<Record<string, string>>,
   config: Record<string, unknown> = {},
+  uid?: number,
 ): Promise<EngineRoom> {
-  const provider = await openDocker(env, config);
+  const provider = await openDocker(env, config, uid);
   onTestFinished(() => provider[Symbol.asyncDispose]());
   return {
     provider,
