@@ -1,3 +1,4 @@
+import { PreparedOnce } from "../../engine/prepared-once.ts";
 import type {
   BuildImageRequest,
   Capabilities,
@@ -46,7 +47,7 @@ class DockerProvider implements EnvironmentProvider {
   readonly #options: OpenProviderOptions;
   readonly #config: DockerConfig;
   readonly #ending = new AbortController();
-  #prepared: Promise<DockerGround> | null = null;
+  readonly #ground = new PreparedOnce((signal) => this.#prepare(signal));
   #reaping: Promise<void> | null = null;
 
   constructor(options: OpenProviderOptions, config: DockerConfig) {
@@ -57,13 +58,13 @@ class DockerProvider implements EnvironmentProvider {
 
   async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
-    await this.#ground(signal);
+    await this.#ground.get(signal);
     return this.#config.storage_quota ? [] : [storageNote];
   }
 
   async capacity(signal: AbortSignal): Promise<Capacity | null> {
     signal.throwIfAborted();
-    return (await this.#ground(signal)).engine.capacity;
+    return (await this.#ground.get(signal)).engine.capacity;
   }
 
   async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {
@@ -73,23 +74,23 @@ class DockerProvider implements EnvironmentProvider {
 
   async buildImage(request: BuildImageRequest): Promise<string> {
     request.signal.throwIfAborted();
-    return buildDockerImage(await this.#ground(request.signal), request);
+    return buildDockerImage(await this.#ground.get(request.signal), request);
   }
 
   async pullImage(request: PullImageRequest): Promise<string> {
     request.signal.throwIfAborted();
-    return pullDockerImage(await this.#ground(request.signal), request);
+    return pullDockerImage(await this.#ground.get(request.signal), request);
   }
 
   async createEnvironment(request: CreateEnvironmentRequest): Promise<DockerEnvironment> {
     request.signal.throwIfAborted();
-    const ground = await this.#ground(request.signal);
+    const ground = await this.#ground.get(request.signal);
     this.#reaping ??= reapLogVolumes(ground, this.#ending.signal);
     return createDockerEnvironment(ground, request);
   }
 
   async findEnvironments(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<FoundEnvironment[]> {
-    const { engine } = await this.#ground(signal);
+    const { engine } = await this.#ground.get(signal);
     try {
       const rows = await listContainers(engine, labels, signal);
       return rows.map((row) => ({ id: row.Id.slice(0, 12), labels: row.Labels ?? {}, isKept: isKept(row) }));
@@ -100,7 +101,7 @@ class DockerProvider implements EnvironmentProvider {
   }
 
   async removeEnvironment(id: string, signal: AbortSignal): Promise<void> {
-    const ground = await this.#ground(signal);
+    const ground = await this.#ground.get(signal);
     try {
       await removeContainer(ground, id, signal);
     } catch (error) {
@@ -111,7 +112,7 @@ class DockerProvider implements EnvironmentProvider {
 
   async enter(request: EnterRequest): Promise<Entrance> {
     request.signal.throwIfAborted();
-    return enterContainer(await this.#ground(request.signal), request);
+    return enterContainer(await this.#ground.get(request.signal), request);
   }
 
   removeCommand(id: string): string | null {
@@ -121,16 +122,7 @@ class DockerProvider implements EnvironmentProvider {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     await this.#reaping;
-    const ground = await this.#prepared?.catch(() => null);
-    ground?.engine.client[Symbol.dispose]();
-  }
-
-  #ground(signal: AbortSignal): Promise<DockerGround> {
-    this.#prepared ??= this.#prepare(signal).catch((error: unknown) => {
-      this.#prepared = null;
-      throw error;
-    });
-    return this.#prepared;
+    (await this.#ground.peek())?.engine.client[Symbol.dispose]();
   }
 
   async #prepare(signal: AbortSignal): Promise<DockerGround> {

@@ -1,6 +1,7 @@
 import { arch } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { PreparedOnce } from "../../engine/prepared-once.ts";
 import type {
   BuildImageRequest,
   Capabilities,
@@ -92,7 +93,7 @@ class LocalProvider implements EnvironmentProvider {
   /** Images that tasks name and that we do not use, by the key of what we use instead. */
   readonly #unusedImages = new Map<string, string>();
   readonly #living = new Set<LocalEnvironment>();
-  #prepared: Promise<PreparedGround> | null = null;
+  readonly #prepared = new PreparedOnce((signal) => this.#prepare(signal));
 
   constructor(ground: LocalGround) {
     this.#ground = ground;
@@ -101,7 +102,7 @@ class LocalProvider implements EnvironmentProvider {
 
   async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
-    await this.#prepare(signal);
+    await this.#prepared.get(signal);
     return planNotes(this.#ground);
   }
 
@@ -114,7 +115,7 @@ class LocalProvider implements EnvironmentProvider {
 
   async buildImage(request: BuildImageRequest): Promise<string> {
     request.signal.throwIfAborted();
-    const ground = await this.#prepare(request.signal);
+    const ground = await this.#prepared.get(request.signal);
     return buildLocalImage(ground, arch(), this.#unusedImages.get(request.plan.key) ?? null, request);
   }
 
@@ -124,7 +125,7 @@ class LocalProvider implements EnvironmentProvider {
 
   async createEnvironment(request: CreateEnvironmentRequest): Promise<LocalEnvironment> {
     request.signal.throwIfAborted();
-    const ground = await this.#prepare(request.signal);
+    const ground = await this.#prepared.get(request.signal);
     const base = readBaseReference(request.image, ground.base.description);
     const image = base ?? loadImage(ground.layout.images, request.image);
     if (image === null) throw new RolloutError("environment_start_failed", `there is no image ${request.image}`);
@@ -172,15 +173,7 @@ class LocalProvider implements EnvironmentProvider {
     await this.#ground.trash.empty();
   }
 
-  #prepare(signal: AbortSignal): Promise<PreparedGround> {
-    this.#prepared ??= this.#prepareOnce(signal).catch((error: unknown) => {
-      this.#prepared = null;
-      throw error;
-    });
-    return this.#prepared;
-  }
-
-  async #prepareOnce(signal: AbortSignal): Promise<PreparedGround> {
+  async #prepare(signal: AbortSignal): Promise<PreparedGround> {
     const { layout, path, idMap, config, baseDir, host } = this.#ground;
     const basesDir = layout.bases;
     refuseOtherSystems(host.platform);

@@ -1,0 +1,118 @@
+import { RolloutError } from "../../base/rollout-error.ts";
+import { checkTarget, planPlacements } from "../archive/plan-placements.ts";
+import type { CopyFromRequest, CopyReport, Placement } from "../environment.ts";
+import { hasStatus } from "./connection/engine-error.ts";
+import type { Engine } from "./connection/open-engine.ts";
+import type { ContainerCommands } from "./container-commands.ts";
+import type { ContainerLife } from "./container-life.ts";
+import type { ContainerRoot } from "./container-root.ts";
+import type { ContainerStillness } from "./container-stillness.ts";
+import { copyIn } from "./copy-in.ts";
+import { copyOut } from "./copy-out.ts";
+import { logsPath, type LogVolume } from "./log-volume.ts";
+
+/** Where the files of a container can be reached. */
+export interface FileWays {
+  /** Its logs on this machine, when it has them there. */
+  readonly logs: LogVolume | null;
+  /** Its files as this machine sees them, when it does. */
+  readonly root: ContainerRoot | null;
+  /** What has to be in place before anybody looks; it travels with the first things that do. */
+  readonly pending: readonly Placement[];
+  /** Where something stands in a container of that image before the first command. */
+  readonly standing: Map<string, boolean>;
+}
+
+export interface ContainerFilesOptions extends FileWays {
+  readonly engine: Engine;
+  readonly id: string;
+  readonly commands: ContainerCommands;
+  readonly life: ContainerLife;
+  readonly stillness: ContainerStillness;
+  readonly isRunning: () => boolean;
+}
+
+/** Puts files into a container and takes them out, each by the cheapest way that is safe: the mounted logs, its root as this machine sees it, or the engine. */
+export class ContainerFiles {
+  readonly #options: ContainerFilesOptions;
+  #pending: readonly Placement[];
+  #placing: Promise<void> = Promise.resolve();
+  /** Everything is as the image has it. */
+  #isFresh = true;
+
+  constructor(options: ContainerFilesOptions) {
+    this.#options = options;
+    this.#pending = options.pending;
+  }
+
+  /** To be called before a command: from then on the image does not tell any more what stands where. */
+  noteCommand(): void {
+    this.#isFresh = false;
+  }
+
+  /** Puts everything in place, what was left for later first. */
+  async place(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+    // Nobody looks before the next command, and what comes with it may make this cheaper.
+    if (this.#options.root === null && items.length > 0 && items.every(({ kind }) => kind === "remove")) {
+      for (const { target } of items) checkTarget(target);
+      this.#pending = [...this.#pending, ...items];
+      return;
+    }
+    await this.#placing;
+    const pending = this.#pending;
+    this.#pending = [];
+    const placing = this.#placeAll([...pending, ...items], signal);
+    if (pending.length > 0) this.#placing = placing.catch(() => {});
+    try {
+      await placing;
+    } catch (error) {
+      this.#pending = [...pending, ...this.#pending];
+      throw error;
+    }
+  }
+
+  /** Puts in place what was left for later; to be called before anybody looks. */
+  async placePending(signal: AbortSignal): Promise<void> {
+    await this.#placing;
+    if (this.#pending.length > 0) await this.place([], signal);
+  }
+
+  /** Copies something out; rejects with `not_found` when there is nothing. */
+  async copyOut(request: CopyFromRequest): Promise<CopyReport> {
+    const { engine, id, logs, life, stillness } = this.#options;
+    const { source, signal } = request;
+    const report = logs?.holds(source) ? await stillness.whileStill(() => logs.copyOut(request), signal) : null;
+    if (report !== null) return report;
+    try {
+      return await copyOut(engine, id, request);
+    } catch (error) {
+      if (!hasStatus(error, 404)) throw error;
+      await life.assertAlive();
+      throw new RolloutError("not_found", `there is nothing at ${source} in the environment`, { cause: error });
+    }
+  }
+
+  async #placeAll(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+    const { engine, id, commands, logs, root, standing, stillness, isRunning } = this.#options;
+    if (root !== null && isRunning() && (await root.tryUnlink(items))) return;
+    const rest = await this.#placeFromOutside(items, signal);
+    if (rest.length === 0) return;
+    const known = this.#isFresh ? standing : null;
+    this.#isFresh = false;
+    const mounted = logs === null ? [] : [logsPath];
+    await stillness.disturb(() => copyIn(rest, { engine, id, commands, mounted, known, signal }));
+  }
+
+  // What this machine can reach itself; gives back the rest.
+  async #placeFromOutside(items: readonly Placement[], signal: AbortSignal): Promise<readonly Placement[]> {
+    const { logs, root, stillness, isRunning } = this.#options;
+    if (logs === null || planPlacements(items, new Set()).length !== 1) return items;
+    const goesToLogs = items.some(({ target }) => logs.holds(target));
+    if (!goesToLogs && root === null) return items;
+    return stillness.whileStill(async () => {
+      const rest = goesToLogs ? await logs.place(items) : items;
+      const isReached = isRunning() && root !== null && (await root.tryPlace(rest, signal));
+      return isReached ? [] : rest;
+    }, signal);
+  }
+}
