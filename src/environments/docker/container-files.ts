@@ -58,17 +58,10 @@ export class ContainerFiles {
       this.#pending = [...this.#pending, ...items];
       return;
     }
-    await this.#placing;
-    const pending = this.#pending;
-    this.#pending = [];
-    const placing = this.#placeAll([...pending, ...items], signal);
-    if (pending.length > 0) this.#placing = placing.catch(() => {});
-    try {
-      await placing;
-    } catch (error) {
-      this.#pending = [...pending, ...this.#pending];
-      throw error;
-    }
+    // One after the other: what was left for later may take away what stands where others put theirs.
+    const placing = this.#placing.then(() => this.#placeNext(items, signal));
+    this.#placing = placing.catch(() => {});
+    await placing;
   }
 
   /** Puts in place what was left for later; to be called before anybody looks. */
@@ -89,6 +82,18 @@ export class ContainerFiles {
       if (!hasStatus(error, 404)) throw error;
       await life.assertAlive();
       throw new RolloutError("not_found", `there is nothing at ${source} in the environment`, { cause: error });
+    }
+  }
+
+  async #placeNext(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const pending = this.#pending;
+    this.#pending = [];
+    try {
+      await this.#placeAll([...pending, ...items], signal);
+    } catch (error) {
+      this.#pending = [...pending, ...this.#pending];
+      throw error;
     }
   }
 
