@@ -114,7 +114,9 @@ async function startDaemon(
   mkdirSync(directory, { recursive: true });
   const logFile = join(directory, "log");
   const log = openSync(logFile, "w");
-  const child = spawn(program, args, { detached: true, stdio: ["ignore", log, log], env: { ...process.env, ...more } });
+  // Podman's helpers leave a file where they stand when the memory limit kills something.
+  const options = { cwd: directory, detached: true, env: { ...process.env, ...more } };
+  const child = spawn(program, args, { ...options, stdio: ["ignore", log, log] });
   closeSync(log);
   child.unref();
   child.on("error", () => {});
