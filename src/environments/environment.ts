@@ -218,6 +218,7 @@ export interface EnvironmentProvider extends AsyncDisposable {
   probe(signal: AbortSignal): Promise<readonly string[]>;
   /** What all its environments share, so that a job that asks for more can be told; null when that is not known. Asked after `probe`. */
   capacity?(signal: AbortSignal): Promise<Capacity | null>;
+  /** What a task gets here, or what is wrong with it; `io_failed` and `config_invalid` count as its problems too. */
   checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck>;
   /** Returns the image reference for `createEnvironment`. Rejects with `image_build_failed`. */
   buildImage(request: BuildImageRequest): Promise<string>;

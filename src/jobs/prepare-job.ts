@@ -5,8 +5,15 @@ import type { Host } from "../base/host.ts";
 import type { Log } from "../base/log.ts";
 import { formatPath, type Problem } from "../base/problem.ts";
 import { createRedactor, type Redactor, type Secret } from "../base/redactor.ts";
-import { RolloutError } from "../base/rollout-error.ts";
-import type { Capacity, EnvironmentProvider, NetworkPolicy, ProviderModule } from "../environments/environment.ts";
+import { RolloutError, type ErrorCode } from "../base/rollout-error.ts";
+import type {
+  Capacity,
+  EnvironmentProvider,
+  NetworkPolicy,
+  ProviderModule,
+  TaskCheck,
+  TaskEnvironment,
+} from "../environments/environment.ts";
 import { checkProviderConfig } from "../environments/provider-config.ts";
 import { askAdapter } from "./ask-adapter.ts";
 import type { Job } from "./config/job.ts";
@@ -18,6 +25,8 @@ import { selectTasks, type TaskSelection } from "./tasks/select-tasks.ts";
 import type { Dataset, ReadyTask } from "./tasks/task.ts";
 import { planResources } from "./trial/limits.ts";
 import type { Trial } from "./trial/trial.ts";
+
+const taskFaults: readonly ErrorCode[] = ["io_failed", "config_invalid"];
 
 export interface PrepareOptions {
   readonly host: Host;
@@ -157,19 +166,7 @@ async function checkTasks(
   const warnings = new Set<string>();
   for (const task of datasets.flatMap((dataset) => dataset.tasks)) {
     if (task.status === "broken") continue;
-    const contextDir = join(task.directory, "environment");
-    const check = await askAdapter(provider.name, "checkTask", () =>
-      provider.checkTask(
-        {
-          taskName: task.name,
-          contextDir: existsSync(contextDir) ? contextDir : null,
-          dockerImage: task.config.environment.dockerImage,
-          forceBuild: job.environment.forceBuild,
-          limits: planResources(job, task.config),
-        },
-        signal,
-      ),
-    );
+    const check = await checkTask(job, task, provider, signal);
     for (const warning of check.warnings) warnings.add(warning);
     images.set(task, check.image ? { plan: check.image } : { problem: check.problems.join("; ") });
   }
@@ -177,6 +174,29 @@ async function checkTasks(
     of: (task) => images.get(task) ?? { problem: "the environment gave no verdict on this task" },
     warnings: [...warnings],
   };
+}
+
+async function checkTask(
+  job: Job,
+  task: ReadyTask,
+  provider: EnvironmentProvider,
+  signal: AbortSignal,
+): Promise<TaskCheck> {
+  const contextDir = join(task.directory, "environment");
+  const asked: TaskEnvironment = {
+    taskName: task.name,
+    contextDir: existsSync(contextDir) ? contextDir : null,
+    dockerImage: task.config.environment.dockerImage,
+    forceBuild: job.environment.forceBuild,
+    limits: planResources(job, task.config),
+  };
+  try {
+    return await askAdapter(provider.name, "checkTask", () => provider.checkTask(asked, signal));
+  } catch (error) {
+    // What cannot be read of one task does not concern its neighbours.
+    if (!(error instanceof RolloutError) || !taskFaults.includes(error.code)) throw error;
+    return { problems: [error.message], warnings: [], image: null };
+  }
 }
 
 // Only what was really asked for, in the words of the command line.

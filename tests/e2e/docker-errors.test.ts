@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
 import { base, makeDockerRoom, plainTask, type DockerRoom } from "./docker-rig.ts";
-import { makeRoom, type TaskOptions } from "./rollout-cli.ts";
+import { cannotRun, makeRoom, type TaskOptions } from "./rollout-cli.ts";
 
 const never = new AbortController().signal;
 const trialDir = "jobs/job/agent/tasks/a__1";
@@ -54,6 +54,24 @@ describe("before anything starts:", () => {
     expect(existsSync(room.path("jobs"))).toBe(false);
   });
 
+  test("a quota that the engine's storage driver cannot keep is refused", async (context) => {
+    const room = await makeDockerRoom(context);
+    const { Driver, DriverStatus } = await room.engine.client.json<{ Driver: string; DriverStatus: string[][] }>({
+      method: "GET",
+      path: "/info",
+      signal: never,
+    });
+    const storage = `${Driver} on ${DriverStatus.find(([key]) => key === "Backing Filesystem")?.[1]}`;
+    if (storage.endsWith(" on xfs") || !storage.startsWith("overlay")) cannotRun(context, `${storage} may have quotas`);
+    const environment = { type: "docker", provider_config: { storage_quota: true } };
+    await room.writeDockerJob({ a: plainTask }, { environment });
+    const { code, stderr } = await room.runJob();
+    expect(code).toBe(2);
+    expect(stderr).toContain(storage);
+    expect(stderr).toContain("take storage_quota out");
+    expect(existsSync(room.path("jobs"))).toBe(false);
+  });
+
   test("a task with neither a Dockerfile nor an image is invalid, and costs no container", async (context) => {
     const { result } = await failOne(context, withToml(""));
     expect(result).toMatchObject({
@@ -62,6 +80,19 @@ describe("before anything starts:", () => {
       timestamps: { environment_setup_started_at: null },
     });
     expect(result.error?.message).toContain("docker_image");
+  });
+
+  test("an ignore file that is none makes its own task invalid, not its neighbours", async (context) => {
+    const room = await makeDockerRoom(context);
+    await room.writeDockerJob({ a: withDockerfile(`FROM ${base}\n`), b: plainTask });
+    await room.write("tasks/a/environment/.dockerignore", "notes[\n");
+    const { code, stderr } = await room.runJob();
+    expect(code, stderr).toBe(3);
+    expect(await room.trial("oracle/tasks/a__1")).toMatchObject({
+      error: { type: "task_invalid", message: contains("notes["), cause: null },
+      environment: null,
+    });
+    expect(await room.trial("oracle/tasks/b__1")).toMatchObject({ reward: 1, error: null });
   });
 
   test("a forced build without a Dockerfile is invalid, although the task names an image", async (context) => {

@@ -21,3 +21,13 @@ test("dots and brackets mean themselves", () => {
   const isIgnored = parseDockerIgnore("a.b\nx(1)\n");
   expect(["a.b", "aXb", "x(1)"].map(isIgnored)).toEqual([true, false, true]);
 });
+
+test("classes and escapes are those of the engine", () => {
+  const isIgnored = parseDockerIgnore("[^k]*.txt\n[a-c]1\n\\*star\nx[\\]]\n");
+  const paths = ["drop.txt", "kept.txt", "b1", "d1", "*star", "mystar", "x]"];
+  expect(paths.filter(isIgnored)).toEqual(["drop.txt", "b1", "*star", "x]"]);
+});
+
+test.each(["a[", "[z-a]", "a\\", "[]"])("%j is no pattern, as for the engine", (pattern) => {
+  expect(() => parseDockerIgnore(`${pattern}\n`)).toThrow("which is no pattern");
+});

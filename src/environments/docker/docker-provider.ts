@@ -1,3 +1,4 @@
+import { RolloutError } from "../../base/rollout-error.ts";
 import { PreparedOnce } from "../../engine/prepared-once.ts";
 import type {
   BuildImageRequest,
@@ -129,6 +130,12 @@ class DockerProvider implements EnvironmentProvider {
     const { host, clock, log, baseDir, timeoutMultiplier } = this.#options;
     const config = this.#config;
     const engine = await openEngine({ host, clock, timeoutMultiplier, signal });
+    if (config.storage_quota && engine.whyNoQuota !== null) {
+      engine.client[Symbol.dispose]();
+      throw new RolloutError("unsupported", `the engine cannot enforce storage_quota: ${engine.whyNoQuota}`, {
+        hint: "take storage_quota out of provider_config, or use overlay2 on xfs with pquota, btrfs or zfs",
+      });
+    }
     const logVolumes = new LogVolumes(engine, host, config);
     return { engine, images: new ImageNotes(engine), logVolumes, config, baseDir, host, clock, log };
   }

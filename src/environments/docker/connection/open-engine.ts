@@ -19,6 +19,8 @@ export interface Engine {
   readonly hasInit: boolean;
   readonly hasBuildKit: boolean;
   readonly platform: string;
+  /** Why its storage driver cannot limit what a container writes; null when it may be able to. */
+  readonly whyNoQuota: string | null;
   /** Null when it does not say. */
   readonly capacity: Capacity | null;
   /** What it mounts belongs to the same users here and there, if the paths are the same. */
@@ -44,6 +46,8 @@ interface InfoAnswer {
   readonly SecurityOptions?: readonly string[] | null;
   readonly NCPU?: number;
   readonly MemTotal?: number;
+  readonly Driver?: string;
+  readonly DriverStatus?: readonly (readonly [string, string])[] | null;
 }
 
 /** Finds the engine, agrees on a version and asks what it can; rejects with `provider_unavailable` and the remedy. */
@@ -93,6 +97,7 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
     // Engines of old do not say that they have it.
     hasBuildKit: !isPodman && builder !== "1" && version.Os !== "windows" && isAtLeast(apiVersion, "1.39"),
     platform: `${version.Os ?? "linux"}/${version.Arch ?? "unknown"}`,
+    whyNoQuota: explainNoQuota(info),
     capacity: info.NCPU && info.MemTotal ? { cpus: info.NCPU, memoryBytes: info.MemTotal } : null,
     mountsHostPaths:
       !isPodman &&
@@ -101,6 +106,12 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
     // Its date is told in whole seconds.
     clockAheadMs: Math.abs(aheadMs) > 2000 ? aheadMs : 0,
   };
+}
+
+function explainNoQuota({ Driver = "", DriverStatus }: InfoAnswer): string | null {
+  const backing = DriverStatus?.find(([key]) => key === "Backing Filesystem")?.[1];
+  if (!Driver.startsWith("overlay") || backing === undefined || backing === "xfs") return null;
+  return `its storage driver is ${Driver} on ${backing}, which has no quotas`;
 }
 
 function olderOf(one: string, other: string): string {
