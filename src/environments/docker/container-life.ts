@@ -9,6 +9,10 @@ const settleMs = 500;
 const pollMs = 50;
 const repeatMs = 5000;
 const mostWords = 1000;
+// What engines make of a command that cannot begin because its container ends, and a shell of SIGKILL.
+const dyingCodes: ReadonlySet<number> = new Set([125, 126, 137]);
+// The same in rare cases, but far more often a script that lacks a tool.
+const notFoundCode = 127;
 // What a shell makes of an end by a signal starts here.
 const signalCodes = 128;
 const never = new AbortController().signal;
@@ -52,8 +56,9 @@ export class ContainerLife {
     throw new RolloutError("environment_lost", `the container ${this.#id.slice(0, 12)} ${how}`, { transient: true });
   }
 
-  /** The same after an answer that a dying container may have given: it takes its commands with it, and the engine hears of their end first. */
-  async assertSurvived(): Promise<void> {
+  /** The same after a command that ended with a code which may stand for the end of its container; the engine hears of that one later. */
+  async assertSurvived(exitCode: number): Promise<void> {
+    if (!dyingCodes.has(exitCode) && (this.#hasServed || exitCode !== notFoundCode)) return;
     for (let waitedMs = 0; waitedMs < settleMs; waitedMs += pollMs) {
       await this.assertAlive();
       await this.#ground.clock.sleep(pollMs, never);

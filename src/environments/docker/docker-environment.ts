@@ -22,8 +22,6 @@ import { MemoryKills } from "./memory-kills.ts";
 import { removeContainer } from "./remove-container.ts";
 
 const hourMs = 3_600_000;
-// What a shell makes of SIGKILL.
-const killedCode = 137;
 
 export interface DockerEnvironmentOptions extends FileWays {
   readonly ground: DockerGround;
@@ -79,7 +77,7 @@ export class DockerEnvironment implements Environment {
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
       const { exitCode } = await this.#stillness.disturb(() => this.#commands.run(request));
       const outOfMemory = exitCode !== 0 && (await this.#memoryKills.areNew());
-      if (exitCode === killedCode && !outOfMemory) await this.#options.life.assertSurvived();
+      if (!outOfMemory) await this.#options.life.assertSurvived(exitCode);
       this.#options.life.noteService();
       return { exitCode, signal: null, outOfMemory };
     });
