@@ -57,6 +57,16 @@ for (const { name, env, reason } of await findEngines()) {
       expect(await idOf(await build({ Dockerfile: `${base}${step}\n` }, true))).not.toBe(first);
     });
 
+    on("two who build the same at once both get it", async () => {
+      const step = `RUN echo ${crypto.randomUUID()} && sleep 1`;
+      const files = { Dockerfile: `${base}COPY word /\n${step}\n`, word: "said" };
+      const [one, other] = [await open(), await open()];
+      const [first, second] = await Promise.all([one.build(files), other.build(files)]);
+      expect(second.image).toBe(first.image);
+      const environment = await one.create({ image: first.image });
+      expect((await one.run(environment, "cat /word")).stdout.toString()).toBe("said");
+    });
+
     on("a step that fails is told with the end of what it printed", async () => {
       const { build } = await open();
       const building = build({ Dockerfile: `${base}RUN echo the compiler is missing >&2 && exit 7\n` });
@@ -85,6 +95,18 @@ for (const { name, env, reason } of await findEngines()) {
       });
       const forbidden = (await open({ pull: "never" })).provider.pullImage({ plan, output: collect(), signal: never });
       await expect(forbidden).rejects.toThrow("pull is never");
+    });
+
+    on("a secret that is not to be had is told before anything is built", async () => {
+      const openWith = (secret: object) => openRoom(env, { build: { secrets: { token: secret } } });
+      const { provider } = await openWith({ env: "ROLLOUT_TEST_UNSET" });
+      const why = name === "docker" ? "the variable ROLLOUT_TEST_UNSET is not set" : "needs BuildKit";
+      await expect(provider.probe(never)).rejects.toMatchObject({
+        code: "config_invalid",
+        message: expect.stringContaining(why),
+      });
+      const other = await openWith({ file: "no-such-file" });
+      await expect(other.provider.probe(never)).rejects.toMatchObject({ code: "config_invalid" });
     });
 
     if (name === "docker") {
@@ -249,6 +271,19 @@ for (const { name, env, reason } of await findEngines()) {
       const script = "cd /; setsid sleep 71717 </dev/null >/dev/null 2>&1 & sleep 71718 & echo ready; wait";
       await abortOnceReady(room, environment, script, "nobody");
       expect(await environment.listProcesses(never)).toEqual([]);
+    });
+
+    on("no tool of the image is needed to end the commands of its user", async () => {
+      const room = await open();
+      const tools = "{ps,pgrep,pkill,kill,killall,setsid,nohup,pidof,top}";
+      const strip = `RUN bash -c 'rm -f /bin/${tools} /usr/bin/${tools} /sbin/${tools}'`;
+      const { image } = await room.build({ Dockerfile: `${base}RUN useradd -m worker\n${strip}\nUSER worker\n` });
+      const environment = await room.create({ image });
+      const stubborn = "( (trap '' TERM; while :; do sleep 1; done) </dev/null >/dev/null 2>&1 & )";
+      const unmarked = "( env -i bash -c 'sleep 71719; :' </dev/null >/dev/null 2>&1 & )";
+      await abortOnceReady(room, environment, `${stubborn}; ${unmarked}; sleep 0.2; echo ready; sleep 71717`);
+      expect(await environment.listProcesses(never)).toEqual([]);
+      expect((await room.run(environment, "echo goes on")).stdout.toString()).toBe("goes on\n");
     });
 
     on("a daemon that took off the mark is ended too", async () => {

@@ -16,12 +16,13 @@ import type {
   TaskEnvironment,
 } from "../environment.ts";
 import { wrapEngineError } from "./connection/engine-error.ts";
-import { openEngine } from "./connection/open-engine.ts";
+import { openEngine, type Engine } from "./connection/open-engine.ts";
 import { createDockerEnvironment } from "./create-docker-environment.ts";
 import { dockerConfigSchema, type DockerConfig } from "./docker-config-schema.ts";
 import type { DockerEnvironment } from "./docker-environment.ts";
 import type { DockerGround } from "./docker-ground.ts";
 import { buildDockerImage } from "./images/build-docker-image.ts";
+import { checkBuildSecrets } from "./images/build-secrets.ts";
 import { ImageNotes } from "./images/image-notes.ts";
 import { planDockerImage } from "./images/plan-docker-image.ts";
 import { pullDockerImage } from "./images/pull-docker-image.ts";
@@ -130,15 +131,23 @@ class DockerProvider implements EnvironmentProvider {
     const { host, clock, log, baseDir, timeoutMultiplier } = this.#options;
     const config = this.#config;
     const engine = await openEngine({ host, clock, timeoutMultiplier, signal });
-    if (config.storage_quota && engine.whyNoQuota !== null) {
+    try {
+      checkStorage(config, engine);
+      await checkBuildSecrets({ config, host, baseDir, engine });
+    } catch (error) {
       engine.client[Symbol.dispose]();
-      throw new RolloutError("unsupported", `the engine cannot enforce storage_quota: ${engine.whyNoQuota}`, {
-        hint: "take storage_quota out of provider_config, or use overlay2 on xfs with pquota, btrfs or zfs",
-      });
+      throw error;
     }
     const logVolumes = new LogVolumes(engine, host, config);
     return { engine, images: new ImageNotes(engine), logVolumes, config, baseDir, host, clock, log };
   }
+}
+
+function checkStorage({ storage_quota }: DockerConfig, { whyNoQuota }: Engine): void {
+  if (!storage_quota || whyNoQuota === null) return;
+  throw new RolloutError("unsupported", `the engine cannot enforce storage_quota: ${whyNoQuota}`, {
+    hint: "take storage_quota out of provider_config, or use overlay2 on xfs with pquota, btrfs or zfs",
+  });
 }
 
 function planCapabilities({ network, storage_quota }: DockerConfig): Capabilities {

@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { messageOf, RolloutError } from "../../../base/rollout-error.ts";
 import { readSource } from "../../archive/build-context.ts";
 import { encodeTar } from "../../archive/encode-tar.ts";
@@ -10,6 +8,7 @@ import { readJsonLines } from "../connection/json-lines.ts";
 import { encodeAllAuth, findRegistryAuth, readAllAuth } from "../connection/registry-auth.ts";
 import type { DockerGround } from "../docker-ground.ts";
 import { BuildProgress } from "./build-progress.ts";
+import { readBuildSecret } from "./build-secrets.ts";
 import { openBuildSession, type BuildSession } from "./build-session.ts";
 import { ImageOutput } from "./image-output.ts";
 import { openDockerContext } from "./plan-docker-image.ts";
@@ -50,15 +49,8 @@ export async function hasImage({ engine }: DockerGround, image: string, signal: 
 }
 
 function openSession(ground: DockerGround, signal: AbortSignal): Promise<BuildSession> {
-  const { config, host, baseDir } = ground;
-  const readSecret = async (id: string): Promise<Buffer | null> => {
-    const secret = config.build.secrets[id];
-    if (secret === undefined) return null;
-    if ("file" in secret) return readFile(resolve(baseDir, secret.file));
-    const value = host.env[secret.env];
-    return value === undefined ? null : Buffer.from(value);
-  };
-  const findAuth = (server: string) => findRegistryAuth(host, server, signal);
+  const findAuth = (server: string) => findRegistryAuth(ground.host, server, signal);
+  const readSecret = (id: string) => readBuildSecret(ground, id);
   return openBuildSession(ground.engine.client, { findAuth, readSecret }, signal);
 }
 
