@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
-import { RolloutError } from "../../base/rollout-error.ts";
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import type { ExecRequest, OutputSink } from "../environment.ts";
 import { demuxOutput } from "./connection/demux-output.ts";
@@ -16,6 +16,8 @@ const pollMs = 10;
 const slowestPollMs = 200;
 // Its output has ended by then, so that the engine knows in a moment, or has lost it.
 const exitMs = 10_000;
+const resumeStepMs = 20;
+const resumeLimitMs = 5000;
 const never = new AbortController().signal;
 
 interface ExecState {
@@ -102,7 +104,7 @@ export class ContainerCommands {
 
   async #create(request: ExecRequest, env: Readonly<Record<string, string>>): Promise<string> {
     if (request.command.length === 0) throw new RolloutError("exec_failed", "there is no command to run");
-    const { Id } = await this.#engine.client.json<{ Id: string }>({
+    const exec = {
       method: "POST",
       path: `/containers/${this.#id}/exec`,
       json: {
@@ -116,13 +118,27 @@ export class ContainerCommands {
         ...(request.user === undefined ? {} : { User: request.user }),
       },
       signal: request.signal,
-    });
+    } as const;
+    const { Id } = await this.#onceResumed(() => this.#engine.client.json<{ Id: string }>(exec));
     return Id;
+  }
+
+  // The engine hears of a pause from elsewhere and may take note of it when the container runs again already.
+  async #onceResumed<T>(ask: () => Promise<T>): Promise<T> {
+    for (let waitedMs = 0; ; waitedMs += resumeStepMs) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!hasStatus(error, 409) || !/is paused/.test(messageOf(error)) || waitedMs >= resumeLimitMs) throw error;
+        await this.#clock.sleep(resumeStepMs, never);
+      }
+    }
   }
 
   #start(execId: string, signal: AbortSignal): Promise<Duplex> {
     const json = { Detach: false, Tty: false };
-    return this.#engine.client.hijack({ method: "POST", path: `/exec/${execId}/start`, json, signal });
+    const request = { method: "POST", path: `/exec/${execId}/start`, json, signal } as const;
+    return this.#onceResumed(() => this.#engine.client.hijack(request));
   }
 
   async #deliver(stream: Duplex, execId: string, request: ExecRequest): Promise<StartedCommand> {

@@ -19,6 +19,7 @@ import { requireSource } from "../archive/require-source.ts";
 import type { TreeEntry } from "../archive/tree-entry.ts";
 import { writeTree } from "../archive/write-tree.ts";
 import type { Placement } from "../environment.ts";
+import { readToolMarks, type ToolMarks } from "../integrity/tool-marks.ts";
 import { logsPath } from "./log-volume.ts";
 
 /**
@@ -68,20 +69,38 @@ export class ContainerRoot {
     });
   }
 
-  // A process id may have become another's since; then its logs are not these.
+  /** What its tools look like; null when it is gone. */
+  readTools(): ToolMarks | null {
+    const descriptor = this.#open();
+    if (descriptor === null) return null;
+    try {
+      return readToolMarks(`/proc/self/fd/${descriptor}`);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
   async #within(work: (root: string) => Promise<boolean>): Promise<boolean> {
+    const descriptor = this.#open();
+    if (descriptor === null) return false;
+    try {
+      return await work(`/proc/self/fd/${descriptor}`);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  // A process id may have become another's since; then its logs are not these.
+  #open(): number | null {
     let descriptor: number;
     try {
       descriptor = openSync(this.#path, constants.O_RDONLY | constants.O_DIRECTORY);
     } catch {
-      return false;
+      return null;
     }
-    try {
-      const root = `/proc/self/fd/${descriptor}`;
-      return isSame(root + logsPath, this.#logsHostPath) && (await work(root));
-    } finally {
-      closeSync(descriptor);
-    }
+    if (isSame(`/proc/self/fd/${descriptor}${logsPath}`, this.#logsHostPath)) return descriptor;
+    closeSync(descriptor);
+    return null;
   }
 }
 

@@ -10,6 +10,8 @@ import type {
   Placement,
   ProcessInfo,
 } from "../environment.ts";
+import type { ToolMarks } from "../integrity/tool-marks.ts";
+import { changedTools } from "./changed-tools.ts";
 import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
 import { ContainerCommands } from "./container-commands.ts";
 import { ContainerFiles, type FileWays } from "./container-files.ts";
@@ -45,6 +47,7 @@ export class DockerEnvironment implements Environment {
   readonly #stillness: ContainerStillness;
   readonly #files: ContainerFiles;
   readonly #startedMs: number;
+  readonly #tools: ToolMarks | null;
   #state: "running" | "frozen" | "halted" | "stopped" | "destroyed" = "running";
   #hasNetwork = true;
   #endedMs: number | null = null;
@@ -67,6 +70,7 @@ export class DockerEnvironment implements Environment {
     this.#memoryKills = new MemoryKills(ground, id, commands);
     this.#files = new ContainerFiles({ ...options, engine, commands, stillness, isRunning });
     this.#startedMs = clock.monotonic();
+    this.#tools = options.root?.readTools() ?? null;
   }
 
   async exec(request: ExecRequest): Promise<ExecResult> {
@@ -120,6 +124,14 @@ export class DockerEnvironment implements Environment {
       await this.#commands.halt(signal);
       this.#state = "halted";
     });
+  }
+
+  async changedTools(signal: AbortSignal): Promise<readonly string[]> {
+    signal.throwIfAborted();
+    this.#assertThere();
+    const { ground, id, root } = this.#options;
+    const tools = { engine: ground.engine, id, root, before: this.#tools };
+    return this.#ask("exec_failed", "looking at the tools", signal, () => changedTools(tools, signal));
   }
 
   async freeze(signal: AbortSignal): Promise<void> {

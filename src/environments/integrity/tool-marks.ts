@@ -16,7 +16,7 @@ const libraries = [
   "libc.so.6",
   "libtinfo.so.6",
 ];
-const paths = [
+const paths: readonly string[] = [
   ...shells,
   ...libraryFolders.flatMap((folder) => libraries.map((name) => `${folder}/${name}`)),
   "/etc/ld.so.preload",
@@ -24,6 +24,11 @@ const paths = [
 
 /** What tells the shells, the loader and the C library of a root file system from others in their place, by path. */
 export type ToolMarks = ReadonlyMap<string, string>;
+
+/** Whether a path is that of a tool with which the tests run, or of the link that leads to several. */
+export function isTool(path: string): boolean {
+  return paths.includes(path) || /^\/(bin|lib|lib64)$/.test(path);
+}
 
 /** Reads the marks from outside; the kernel keeps the time of the last change, and nobody inside can set it. */
 export function readToolMarks(root: string): ToolMarks {
