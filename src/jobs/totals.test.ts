@@ -145,6 +145,27 @@ describe("rates and means", () => {
     });
   });
 
+  test("failures are counted by who is to answer for them, and a rate leaves out what infrastructure did", async () => {
+    let created = 0;
+    const { result } = await runJobOnRig({
+      tasks: { one: {}, two: {}, three: {}, four: { toml: "not toml [" } },
+      config: { retry: { max_attempts: 0 } },
+      script: { test: rewardOf({ one: "1", two: "bad", three: "1" }) },
+      faults: ({ operation }) => {
+        if (operation === "create" && ++created === 2) throw new RolloutError("environment_start_failed", "no room");
+      },
+    });
+    expect(result).toMatchObject({
+      completed_trials: 1,
+      pass_rate: 1,
+      pass_rate_over_planned: 0.25,
+      pass_rate_without_infrastructure: 1 / 3,
+      mean_reward_without_infrastructure: 1 / 3,
+      blame: { task: 2, infrastructure: 1 },
+      agents: { a: { blame: { task: 2, infrastructure: 1 } } },
+    });
+  });
+
   test("R33: they are null, never 0, when no trial has a reward", async () => {
     const { result } = await runJobOnRig({ script: { execute: () => 1 }, config: { metrics: [{ type: "mean" }] } });
     const nothing = {

@@ -1,4 +1,5 @@
 import { displayWidth, fitWidth, plainText } from "../base/terminal-text.ts";
+import type { Blame } from "../store/run.ts";
 import { countText, groupDigits } from "./number-text.ts";
 import type { Style } from "./style.ts";
 import type { FailureDetails, RunSummary } from "./summarize-tally.ts";
@@ -6,6 +7,13 @@ import { entryRoom, renderEntry } from "./summary-entry.ts";
 import { wrapText, wrapWords } from "./text-table.ts";
 
 const mostTypes = 10;
+const blameWords: Readonly<Record<Blame, string>> = {
+  agent: "by the agent",
+  task: "by the task",
+  infrastructure: "by infrastructure",
+  rollout: "by Rollout itself",
+  nobody: "cancelled",
+};
 const mostCauses = 3;
 
 /** The failures of a run by type, and within a type by what led to it. */
@@ -15,8 +23,9 @@ export function renderFailures(summary: RunSummary, columns: number, style: Styl
   const shown = failures.slice(0, mostTypes);
   const width = groupDigits(shown[0]?.count ?? 0).length;
   const hidden = failures.length - shown.length;
+  const whose = summary.blame.map(({ who, count }) => `${groupDigits(count)} ${blameWords[who]}`).join(", ");
   return [
-    style.dim("failures"),
+    style.dim(fitWidth(whose === "" ? "failures" : `failures: ${whose}`, columns)),
     ...shown.flatMap((failure) => renderType(failure, width, summary, columns, style)),
     ...(hidden > 0 ? [style.dim(`  + ${countText(hidden, "more type")}`)] : []),
   ];

@@ -241,6 +241,20 @@ describe("renderSummary", () => {
     expect(text).toMatch(/cpe +terminal-bench +100% .* 8 of 10 +80%/);
   });
 
+  test("what infrastructure did is told apart, in the failures and in a rate of its own", () => {
+    const lost = { type: "environment_start_failed", message: "no engine", blame: "infrastructure" } as const;
+    const own = { type: "agent_execution_failed", message: "exit code 1", blame: "agent" } as const;
+    const units = Array.from({ length: 10 }, (_, index) => ({
+      task: `t${index}`,
+      failure: index < 5 ? lost : index < 6 ? own : null,
+    }));
+    const text = render(units);
+    expect(text).toContain("failures: 5 by infrastructure, 1 by the agent\n");
+    expect(text).toMatch(/w\/o infra/);
+    expect(text).toMatch(/cpe +terminal-bench +100% .* 4 of 10 +40% +80%/);
+    expect(render(units.slice(5))).not.toContain("w/o infra");
+  });
+
   test("a run in which everything failed has no rate at all", () => {
     const text = render([{ failure: failures[0] ?? null }]);
     expect(text).toContain("0 of 1 trial scored · 1 failed");

@@ -1,4 +1,4 @@
-import type { RunShape, Unit, UnitFailure } from "../store/run.ts";
+import type { Blame, RunShape, Unit, UnitFailure } from "../store/run.ts";
 import { causeOf } from "./failure-cause.ts";
 
 /** Units that ended with one type of failure. */
@@ -34,6 +34,8 @@ export interface GroupTally {
   finished: number;
   scored: number;
   failed: number;
+  /** Failed by no fault of what is measured or of its task. */
+  excused: number;
   costUsd: number;
   unknownCosts: number;
   retriedUnits: number;
@@ -56,6 +58,7 @@ export class RunTally {
   readonly shape: RunShape;
   readonly groups = new Map<string, GroupTally>();
   readonly failures = new Map<string, FailureTally>();
+  readonly blame = new Map<Blame, number>();
   readonly warnings = new Map<string, WarningCount>();
   /** Warnings that came after too many different ones. */
   otherWarnings = 0;
@@ -71,9 +74,13 @@ export class RunTally {
     if (mark !== null) {
       group.scored++;
       entryOf(group.marks, unit.labels[this.shape.itemLabel] ?? unit.key, newList).push(mark);
-    } else if (unit.failure) group.failed++;
+    } else if (unit.failure) {
+      group.failed++;
+      if (isExcused(unit.failure)) group.excused++;
+    }
     if (unit.failure) {
-      const { type } = unit.failure;
+      const { type, blame } = unit.failure;
+      if (blame !== undefined) this.blame.set(blame, (this.blame.get(blame) ?? 0) + 1);
       const all = entryOf(this.failures, type, () => ({ count: 0, scored: 0, causes: new Map(), otherUnits: 0 }));
       countFailure(all, mark !== null);
       countCause(all, unit.failure, unit.key);
@@ -130,6 +137,7 @@ export function createGroup(labels: Readonly<Record<string, string>>): GroupTall
     finished: 0,
     scored: 0,
     failed: 0,
+    excused: 0,
     costUsd: 0,
     unknownCosts: 0,
     retriedUnits: 0,
@@ -147,6 +155,10 @@ function entryOf<Entry>(entries: Map<string, Entry>, key: string, create: () => 
   const entry = create();
   entries.set(key, entry);
   return entry;
+}
+
+function isExcused({ blame }: UnitFailure): boolean {
+  return blame !== undefined && blame !== "agent" && blame !== "task";
 }
 
 function newList(): number[] {

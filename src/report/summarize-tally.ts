@@ -1,7 +1,7 @@
 import { max, mean, min, sum } from "../analysis/aggregates.ts";
 import { quantiles } from "../analysis/quantile.ts";
 import { summarizeMarks, type ItemMarks, type MarksSummary } from "../analysis/summarize-marks.ts";
-import type { PlannedGroup, RunHead } from "../store/run.ts";
+import type { Blame, PlannedGroup, RunHead } from "../store/run.ts";
 import {
   createGroup,
   groupKey,
@@ -52,6 +52,8 @@ export interface GroupSummary {
   readonly marks: MarksSummary;
   /** The same over everything planned, with what has no mark as 0. */
   readonly overPlanned: { readonly passRate: number; readonly meanMark: number } | null;
+  /** The same over what finished, without what failed by no fault of its own; null when nothing did. */
+  readonly withoutInfrastructure: { readonly passRate: number; readonly meanMark: number } | null;
   /** The share of what was planned that has a mark. */
   readonly coverage: number | null;
   readonly metrics: readonly { readonly name: string; readonly value: number | null }[];
@@ -68,6 +70,8 @@ export interface RunSummary {
   readonly overall: GroupSummary;
   readonly groups: readonly GroupSummary[];
   readonly failures: readonly FailureDetails[];
+  /** Failed units by who is to answer for them, where they say so. */
+  readonly blame: readonly { readonly who: Blame; readonly count: number }[];
   readonly warnings: readonly WarningSummary[];
   /** Warnings beyond those that are listed. */
   readonly otherWarnings: number;
@@ -88,6 +92,7 @@ export function summarizeTally(tally: RunTally, head: RunHead): RunSummary {
     overall: summarizeGroup(groups, {}, Math.max(head.total, finished), head),
     groups: rows,
     failures: [...tally.failures].map(([type, failure]) => detailsOf(type, failure)).sort((a, b) => b.count - a.count),
+    blame: [...tally.blame].map(([who, count]) => ({ who, count })).sort((a, b) => b.count - a.count),
     warnings: [...tally.warnings]
       .map(([text, { count, example }]) => ({ text, count, example }))
       .sort((a, b) => b.count - a.count),
@@ -114,6 +119,8 @@ function summarizeGroup(
   const scored = total(groups, (group) => group.scored);
   const failed = total(groups, (group) => group.failed);
   const unmarked = finished - scored - failed;
+  const excused = total(groups, (group) => group.excused);
+  const fair = finished - unmarked - excused;
   const marks = summarizeMarks(itemsOf(groups), head.shape.passAt);
   const markable = planned === null ? 0 : Math.max(planned, finished) - unmarked;
   const share = (part: number): number => part / markable;
@@ -128,6 +135,10 @@ function summarizeGroup(
     marks,
     overPlanned:
       markable > 0 ? { passRate: share(marks.passed), meanMark: share((marks.meanMark ?? 0) * marks.values) } : null,
+    withoutInfrastructure:
+      excused > 0 && fair > 0
+        ? { passRate: marks.passed / fair, meanMark: ((marks.meanMark ?? 0) * marks.values) / fair }
+        : null,
     coverage: markable > 0 ? share(scored) : null,
     metrics: head.metrics.map((name) => ({ name, value: metricOf(name, groups) })),
     failures: failuresOf(groups),

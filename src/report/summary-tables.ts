@@ -38,6 +38,15 @@ function markColumns(table: RowTable, status: RunStatus, columns: number): Colum
     ...(overAll
       ? [{ ...column("of all", (row) => ratio(row.overPlanned?.passRate ?? null)), drop: 25, isFirm: true }]
       : []),
+    ...(rows.some((row) => row.withoutInfrastructure !== null) && status !== "unfinished"
+      ? [
+          {
+            ...column("w/o infra", (row) => ratio(row.withoutInfrastructure?.passRate ?? null)),
+            drop: 26,
+            isFirm: true,
+          },
+        ]
+      : []),
     { ...mean, ...(graded ? { drop: 22, isFirm: true } : { drop: 60 }) },
     ...(graded
       ? [{ ...column("95% CI", (row) => rangeText(row.marks.meanMarkInterval, markText, style)), drop: 70 }]

@@ -7,12 +7,16 @@ export interface Mark {
   readonly value: number | null;
 }
 
+/** Who is to answer for a failure; `nobody` for one that was asked for. */
+export type Blame = "agent" | "task" | "infrastructure" | "rollout" | "nobody";
+
 /** What a unit honestly ended with instead of a mark. */
 export interface UnitFailure {
   readonly type: string;
   readonly message: string;
   /** `infrastructure` when neither what was measured nor its task is to blame. */
   readonly cause?: string | null | undefined;
+  readonly blame?: Blame | undefined;
 }
 
 export interface UnitPhase {

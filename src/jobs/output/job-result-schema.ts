@@ -1,5 +1,6 @@
 import type { Interval } from "../../analysis/interval.ts";
 import type { ValueAtK } from "../../analysis/summarize-marks.ts";
+import type { Blame } from "../../store/run.ts";
 import type { FailureType } from "../trial/failure.ts";
 
 export interface IntervalFile {
@@ -25,11 +26,16 @@ export interface TrialStatsFile {
   /** The same two over all planned trials, a trial without a reward counted as 0; null when the verifier is disabled. */
   readonly pass_rate_over_planned: number | null;
   readonly mean_reward_over_planned: number | null;
+  /** The same two over finished trials without those that failed by no fault of the agent or the task. */
+  readonly pass_rate_without_infrastructure: number | null;
+  readonly mean_reward_without_infrastructure: number | null;
   /** The share of planned trials that have a reward. */
   readonly coverage: number | null;
   readonly pass_at_k: readonly ValueAtK[];
   readonly pass_hat_k: readonly ValueAtK[];
   readonly errors: Readonly<Partial<Record<FailureType, number>>>;
+  /** Failed trials by who is to answer for them. */
+  readonly blame: Readonly<Partial<Record<Blame, number>>>;
   readonly metrics: Readonly<Record<string, number | null>>;
 }
 

@@ -1,5 +1,6 @@
 import { max, mean, min, sum } from "../../analysis/aggregates.ts";
 import { summarizeMarks, type ItemMarks } from "../../analysis/summarize-marks.ts";
+import type { Blame } from "../../store/run.ts";
 import type { Metric } from "../config/job.ts";
 import type { FailureType } from "../trial/failure.ts";
 import type { JobResultFile, TrialRefFile, TrialStatsFile } from "./job-result-schema.ts";
@@ -17,6 +18,7 @@ interface Row {
   readonly reward: number | null;
   readonly errorType: FailureType | null;
   readonly isFailed: boolean;
+  readonly blame: Blame | null;
   readonly cost: number | null;
   readonly isUntrusted: boolean;
 }
@@ -58,6 +60,7 @@ export class JobTally {
       reward: result.reward,
       errorType: result.error?.type ?? null,
       isFailed: isFailed(result),
+      blame: result.error?.blame ?? null,
       cost: result.cost === null ? null : result.cost + (usage?.cost_usd ?? 0),
       isUntrusted: result.untrusted.length > 0,
     };
@@ -121,11 +124,15 @@ export class JobTally {
     let finished = 0;
     let failed = 0;
     let untrusted = 0;
+    let excused = 0;
+    const blame: Partial<Record<Blame, number>> = {};
     for (const index of indexes) {
       const row = this.#rows[index];
       if (!row) continue;
       finished++;
       if (row.isFailed) failed++;
+      if (row.isFailed && row.blame !== null) blame[row.blame] = (blame[row.blame] ?? 0) + 1;
+      if (row.isFailed && row.blame !== "agent" && row.blame !== "task") excused++;
       if (row.isUntrusted) untrusted++;
       if (row.errorType) errors[row.errorType] = (errors[row.errorType] ?? 0) + 1;
       if (row.cost !== null) costs.push(row.cost);
@@ -139,6 +146,8 @@ export class JobTally {
     const marks = summarizeMarks(itemMarks(items), passAt);
     const share = (part: number): number | null =>
       this.#hasVerifier && indexes.length > 0 ? part / indexes.length : null;
+    const fair = finished - excused;
+    const fairShare = (part: number): number | null => (this.#hasVerifier && fair > 0 ? part / fair : null);
     return {
       total_trials: indexes.length,
       completed_trials: finished - failed,
@@ -152,10 +161,13 @@ export class JobTally {
       mean_reward_interval: marks.meanMarkInterval,
       pass_rate_over_planned: share(marks.passed),
       mean_reward_over_planned: share(sum(rewards) ?? 0),
+      pass_rate_without_infrastructure: fairShare(marks.passed),
+      mean_reward_without_infrastructure: fairShare(sum(rewards) ?? 0),
       coverage: share(rewards.length),
       pass_at_k: marks.passAtK,
       pass_hat_k: marks.passHatK,
       errors,
+      blame,
       metrics: Object.fromEntries(this.#metrics.map((metric) => [metric, aggregates[metric](rewards)])),
     };
   }

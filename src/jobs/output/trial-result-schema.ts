@@ -1,5 +1,5 @@
 import type { FactValue } from "../../environments/environment.ts";
-import type { Unit } from "../../store/run.ts";
+import type { Blame, Unit } from "../../store/run.ts";
 import type { FailureType } from "../trial/failure.ts";
 import { phaseNames } from "../trial/phase-clock.ts";
 import { trialKey } from "./job-paths.ts";
@@ -9,6 +9,8 @@ export interface TrialErrorFile {
   readonly message: string;
   /** `infrastructure` when neither the agent nor the task is to blame. */
   readonly cause: "infrastructure" | null;
+  /** Who is to answer for it: a rate may leave out what was neither the agent's nor the task's fault. */
+  readonly blame: Blame;
 }
 
 /** A trial's result.json, field for field; times are ISO 8601 in UTC. */
@@ -80,7 +82,12 @@ export function toUnit(result: TrialResultFile): Unit {
     marks: [{ name: "reward", value: result.reward }],
     failure:
       isFailed(result) && result.error
-        ? { type: result.error.type, message: result.error.message, cause: result.error.cause }
+        ? {
+            type: result.error.type,
+            message: result.error.message,
+            cause: result.error.cause,
+            blame: result.error.blame,
+          }
         : null,
     phases: phaseNames.map((name) => ({ name, durationSec: result.durations[`${name}_sec`] })),
     durationSec: result.durations.total_sec,

@@ -68,6 +68,7 @@ describe("the oracle and nop", () => {
       type: "task_invalid",
       message: "the task has no solution/solve.sh, so the oracle cannot run it",
       cause: null,
+      blame: "task",
     });
     expect(operations.filter((operation) => operation.includes("oracle"))).toEqual([]);
     expect(job.trial("nop/set/one__1").reward).toBe(1);

@@ -183,7 +183,9 @@ describe("every type of failure", () => {
       expect(finished.result.results).toEqual([expect.objectContaining({ reward, error_type: type })]);
       const unit = job.events.find((event) => event.type === "unit_finished")?.unit;
       const failure =
-        type === "environment_teardown_failed" ? null : { type, message: error?.message, cause: error?.cause };
+        type === "environment_teardown_failed"
+          ? null
+          : { type, message: error?.message, cause: error?.cause, blame: error?.blame };
       expect(unit?.failure).toEqual(failure);
     },
   );

@@ -1,5 +1,6 @@
-import { messageOf, RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
+import { isDiskFull, messageOf, RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 import { AbortReason } from "../../engine/abort-reason.ts";
+import type { Blame } from "../../store/run.ts";
 
 export const failureTypes = [
   "environment_build_failed",
@@ -33,6 +34,32 @@ export interface Failure {
   readonly cause: "infrastructure" | null;
   /** Everything worth keeping for error.txt: hints, causes, stacks. */
   readonly detail: string;
+}
+
+const blames: Readonly<Record<FailureType, Blame>> = {
+  environment_build_failed: "task",
+  environment_build_timeout: "task",
+  environment_image_pull_failed: "infrastructure",
+  environment_start_failed: "infrastructure",
+  environment_resource_allocation_failed: "infrastructure",
+  agent_install_failed: "agent",
+  agent_install_timeout: "agent",
+  agent_execution_failed: "agent",
+  agent_execution_timeout: "agent",
+  verifier_failed: "task",
+  verifier_timeout: "task",
+  verifier_reward_missing: "task",
+  verifier_reward_invalid: "task",
+  environment_teardown_failed: "infrastructure",
+  task_invalid: "task",
+  task_not_found: "task",
+  trial_cancelled: "nobody",
+  internal_error: "rollout",
+};
+
+/** Who is to answer for a failure. */
+export function blameOf({ type, cause }: Pick<Failure, "type" | "cause">): Blame {
+  return cause ?? blames[type];
 }
 
 /** What was being done when something was thrown. */
@@ -78,7 +105,7 @@ export function failureOf(thrown: unknown, step: Step): Failure {
   return {
     type: "internal_error",
     message: `unexpected: ${messageOf(thrown)}`,
-    cause: null,
+    cause: isDiskFull(thrown) ? "infrastructure" : null,
     detail: describeThrown(thrown),
   };
 }

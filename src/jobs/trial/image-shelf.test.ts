@@ -75,6 +75,7 @@ describe("an image that many trials share", () => {
         type: "environment_build_failed",
         message: "registry answered 502",
         cause: "infrastructure",
+        blame: "infrastructure",
       });
     }
   });

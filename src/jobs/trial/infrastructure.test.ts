@@ -30,7 +30,12 @@ describe("infrastructure that fails in a phase", () => {
     "R24: %s takes the phase's failed type, with infrastructure as the cause",
     async (_what, operation, attempt, type) => {
       const job = await runJobOnRig({ config: { agents }, faults: failAt(operation, attempt) });
-      expect(job.trial(onlyTrial).error).toEqual({ type, message: "the engine hung up", cause: "infrastructure" });
+      expect(job.trial(onlyTrial).error).toEqual({
+        type,
+        message: "the engine hung up",
+        cause: "infrastructure",
+        blame: "infrastructure",
+      });
       expect(job.trial(onlyTrial).reward).toBeNull();
     },
   );
@@ -92,6 +97,7 @@ describe("infrastructure that fails in a phase", () => {
       type: "environment_start_failed",
       message: "starting the environment exceeded its limit of 30 seconds",
       cause: "infrastructure",
+      blame: "infrastructure",
     });
   });
 });

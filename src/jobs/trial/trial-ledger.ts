@@ -1,7 +1,7 @@
 import type { TrialResultFile } from "../output/trial-result-schema.ts";
 import type { AgentUsage } from "./collect-logs.ts";
 import type { TeardownReport } from "./environment-lease.ts";
-import type { Failure } from "./failure.ts";
+import { blameOf, type Failure } from "./failure.ts";
 import type { PhaseName } from "./phase-clock.ts";
 import type { TryOutcome } from "./run-try.ts";
 import type { Trial } from "./trial.ts";
@@ -81,7 +81,12 @@ export class TrialLedger {
       task_git_commit_id: task.gitCommitId,
       reward,
       cost: this.#cost,
-      error: failure ? { type: failure.type, message: failure.message, cause: failure.cause } : null,
+      error: failure && {
+        type: failure.type,
+        message: failure.message,
+        cause: failure.cause,
+        blame: blameOf(failure),
+      },
       durations: {
         total_sec: toSeconds(clock.monotonic() - this.#from),
         environment_setup_sec: this.#durationOf("environment_setup"),
@@ -139,6 +144,7 @@ export class TrialLedger {
       type: "environment_teardown_failed",
       message: report.problems.join("\n"),
       cause: "infrastructure",
+      blame: "infrastructure",
     } as const;
     const hadEnvironment = this.#outcome?.environment !== null;
     this.#result = {
