@@ -7,6 +7,7 @@ export type ErrorCode =
   | "usage_invalid"
   | "not_found"
   | "already_exists"
+  | "in_use"
   | "io_failed"
   | "registry_failed"
   | "git_failed"
@@ -27,6 +28,8 @@ export interface RolloutErrorOptions {
   readonly cause?: unknown;
   /** Every single thing that is wrong with what a person wrote, when the error is about that. */
   readonly problems?: readonly Problem[] | undefined;
+  /** Lines to read before the message, a difference for one. */
+  readonly details?: readonly string[] | undefined;
   /** True only when the same call may succeed if it is made again. */
   readonly transient?: boolean | undefined;
 }
@@ -45,6 +48,7 @@ export class RolloutError extends Error {
   readonly hint: string | undefined;
   readonly transient: boolean;
   readonly problems: readonly Problem[];
+  readonly details: readonly string[];
 
   constructor(code: ErrorCode, message: string, options: RolloutErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -53,6 +57,7 @@ export class RolloutError extends Error {
     this.hint = options.hint;
     this.transient = options.transient ?? false;
     this.problems = options.problems ?? [];
+    this.details = options.details ?? [];
   }
 }
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 
 /** What a person may change about a job on the command line. */
 export interface JobOptions {
@@ -19,7 +19,6 @@ export interface JobOptions {
 
 /** Adds those options to a command. */
 export function addJobOptions(command: Command): Command {
-  const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
   return command
     .option("--agent <name>", "only this agent of the job, or oracle / nop (repeatable)", collect)
     .option("--task <glob>", "only tasks whose name, or dataset/name, matches (repeatable)", collect)
@@ -33,14 +32,21 @@ export function addJobOptions(command: Command): Command {
     .option("--concurrency <n>", "trials at once", wholeNumber)
     .option("--name <name>", "name of the job directory")
     .option("--environment <type>", "environment provider instead of the job's")
-    .option(
-      "--set <key=value>",
-      "any key of the job file, as in --set environment.override_cpus=2 (repeatable)",
-      collect,
-    );
+    .addOption(setOption());
 }
 
-function wholeNumber(text: string): number {
+/** The option that puts any key over the job's. */
+export function setOption(): Option {
+  const meaning = "any key of the job file, as in --set environment.override_cpus=2 (repeatable)";
+  return new Option("--set <key=value>", meaning).argParser(collect);
+}
+
+function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
+/** Reads a whole number of at least 1. */
+export function wholeNumber(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("It takes a whole number of at least 1.");
   return value;

@@ -4,8 +4,9 @@ import { systemClock } from "../base/clock.ts";
 import { readHost } from "../base/host.ts";
 import type { CliContext } from "./cli-context.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { addJobOptions } from "./job-options.ts";
+import { addJobOptions, setOption, wholeNumber } from "./job-options.ts";
 import { printError } from "./print-error.ts";
+import { addResumeOptions, bindRetryTypes } from "./resume-options.ts";
 import { openTerminal } from "./terminal.ts";
 
 /** Runs the command line of a process and returns its exit code; never throws. */
@@ -48,6 +49,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
         "rollout job.yaml                              run a job",
         "rollout run --agent oracle ./tasks/a          check one task with its own solution",
         "rollout plan job.yaml                         see what would run",
+        "rollout resume jobs/my-job                    run what is left of a job",
         "rollout show jobs/my-job                      read the results again",
         "rollout init task my-task                     write a task to begin from",
       ]),
@@ -60,14 +62,17 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       .configureHelp({ sortOptions: false })
       .addHelpText("after", examples(lines));
 
-  addJobOptions(
-    command("run", "run a job file, or task directories with a built-in agent", [
-      "rollout run job.yaml --attempts 3 --concurrency 8",
-      "rollout run job.yaml --agent my-agent --task 'db-*' --exclude db-slow",
-      "rollout run job.yaml --sample 20 --seed 7 --json > result.json",
-      "rollout run --agent oracle ./tasks/a ./tasks/b",
-      "rollout run job.yaml --set environment.preserve_env=on_failure",
-    ]),
+  addResumeOptions(
+    addJobOptions(
+      command("run", "run a job file, or task directories with a built-in agent", [
+        "rollout run job.yaml --attempts 3 --concurrency 8",
+        "rollout run job.yaml --agent my-agent --task 'db-*' --exclude db-slow",
+        "rollout run job.yaml --sample 20 --seed 7 --json > result.json",
+        "rollout run --agent oracle ./tasks/a ./tasks/b",
+        "rollout run job.yaml --set environment.preserve_env=on_failure",
+        "rollout run job.yaml --resume",
+      ]),
+    ).option("--resume", "run what is left of the job, if its directory is there already"),
   )
     .argument("<paths...>", "a job file, or task directories")
     .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
@@ -75,6 +80,26 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     .option("-q, --quiet", "say only what went wrong")
     .action(async (paths: string[], options) =>
       setExitCode(await (await import("./commands/run.ts")).runCommand(paths, options, context)),
+    );
+
+  addResumeOptions(
+    command("resume", "run what is left of a job that was interrupted, or that has grown", [
+      "rollout resume jobs/my-job",
+      "rollout resume jobs/my-job --retry-failed",
+      "rollout resume jobs/my-job --retry-failed environment_start_failed,verifier_timeout",
+      "rollout resume jobs/my-job --attempts 5 --concurrency 8",
+      "rollout resume jobs/my-job --set budget.cost_usd=20",
+    ]),
+  )
+    .argument("<job-directory>", "the directory of the job")
+    .option("--attempts <n>", "attempts per agent and task, when there are to be more", wholeNumber)
+    .option("--concurrency <n>", "trials at once", wholeNumber)
+    .addOption(setOption())
+    .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
+    .addOption(new Option(jsonEvents).hideHelp())
+    .option("-q, --quiet", "say only what went wrong")
+    .action(async (directory: string, options) =>
+      setExitCode(await (await import("./commands/resume.ts")).resumeCommand(directory, options, context)),
     );
 
   addJobOptions(
@@ -109,6 +134,16 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     .option("--json", "as one JSON object")
     .action(async (directory: string, options) =>
       setExitCode(await (await import("./commands/show.ts")).showCommand(directory, options, context)),
+    );
+
+  command("verify", "recompute a job's results from its trials' files and name each difference", [
+    "rollout verify jobs/my-job",
+    "rollout verify jobs/my-job --json",
+  ])
+    .argument("<job-directory>", "the directory of the job")
+    .option("--json", "as one JSON object")
+    .action(async (directory: string, options) =>
+      setExitCode(await (await import("./commands/verify.ts")).verifyCommand(directory, options, context)),
     );
 
   const init = command("init", "write a task or a job to begin from", [
@@ -194,7 +229,7 @@ const jsonEvents = "--json-events";
 
 // `rollout job.yaml` is `rollout run job.yaml`; options may come first.
 function withDefaultCommand(typed: readonly string[], program: Command): string[] {
-  const words = typed.map((word) => (word === "--json=events" ? jsonEvents : word));
+  const words = bindRetryTypes(typed.map((word) => (word === "--json=events" ? jsonEvents : word)));
   const [first = ""] = words;
   const names = [...program.commands.map((command) => command.name()), "help", "-h", "--help", "-V", "--version"];
   if (names.includes(first) || (!first.startsWith("-") && !existsSync(first) && !/[./]/.test(first))) return words;

@@ -12,6 +12,7 @@ const fullDisk: readonly string[] = ["ENOSPC", "EDQUOT"];
 export function printError(error: unknown, terminal: Terminal, cwd: string): number {
   if (error instanceof RolloutError) {
     printProblems(error.problems, terminal, cwd);
+    for (const line of error.details ?? []) terminal.err(`${plainText(line)}\n`);
     terminal.err(`rollout: ${plainText(error.message)}\n`);
     if (error.hint !== undefined) terminal.err(`  ${plainText(error.hint)}\n`);
     return exitCodeOf(error.code);
@@ -24,7 +25,9 @@ export function printError(error: unknown, terminal: Terminal, cwd: string): num
   if (code !== undefined && !code.startsWith("ERR_")) {
     terminal.err(`rollout: ${plainText(messageOf(error))}\n`);
     if (fullDisk.includes(code))
-      terminal.err("  the disk is full; what was finished before is still there: rollout show <job directory>\n");
+      terminal.err(
+        "  the disk is full; what was finished before is still there; make room and go on with: rollout resume <job directory>\n",
+      );
     return exitCodes.bug;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);

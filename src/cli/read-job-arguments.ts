@@ -62,7 +62,11 @@ export function selectionOf(options: JobOptions): TaskSelection {
   };
 }
 
-function overridesOf(options: JobOptions, cwd: string): Override[] {
+/** The keys that options put over a job's. */
+export function overridesOf(
+  options: Pick<JobOptions, "attempts" | "concurrency" | "name" | "environment" | "set">,
+  cwd: string,
+): Override[] {
   const direct: [string, string, unknown][] = [
     ["--attempts", "n_attempts", options.attempts],
     ["--concurrency", "n_concurrent_trials", options.concurrency],

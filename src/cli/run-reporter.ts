@@ -84,7 +84,7 @@ class SummaryKeeper {
     if (event.type === "run_started") {
       this.#head = event.run;
       this.#tally = new RunTally(event.run.shape);
-    } else if (event.type === "unit_finished") this.#tally?.add(event.unit);
+    } else if (event.type === "unit_finished" || event.type === "unit_kept") this.#tally?.add(event.unit);
     else if (event.type === "warning") this.#tally?.addWarning(event.message);
     else if (event.type === "run_finished" && this.#head && this.#tally)
       printSummary(this.#terminal, this.#head, this.#tally, event.tail);

@@ -5,6 +5,8 @@ import type { Budget } from "./config/job.ts";
 export interface BudgetWatchOptions {
   readonly budget: Budget;
   readonly clock: Clock;
+  /** How long earlier sittings took. */
+  readonly earlierSec: number;
   /** Told once for each limit at 80 %. */
   readonly onWarning: (message: string) => void;
   /** Told once, when the first limit is spent. */
@@ -23,11 +25,14 @@ export class BudgetWatch implements Disposable {
   constructor(options: BudgetWatchOptions) {
     this.#options = options;
     const { wallSec } = options.budget;
+    const { clock, earlierSec } = options;
     this.#timers =
       wallSec === null
         ? []
         : [warnAt, 1].map((share) =>
-            options.clock.startTimer(wallSec * 1000 * share, () => this.#look("wall_sec", share * wallSec, wallSec)),
+            clock.startTimer(Math.max(0, wallSec * share - earlierSec) * 1000, () =>
+              this.#look("wall_sec", Math.max(earlierSec, share * wallSec), wallSec),
+            ),
           );
   }
 
@@ -35,6 +40,8 @@ export class BudgetWatch implements Disposable {
   spend(costUsd: number, tokens: number): void {
     this.#look("cost_usd", costUsd, this.#options.budget.costUsd);
     this.#look("tokens", tokens, this.#options.budget.tokens);
+    // What earlier sittings took is spent before the first timer can tell.
+    this.#look("wall_sec", this.#options.earlierSec, this.#options.budget.wallSec);
   }
 
   [Symbol.dispose](): void {

@@ -1,17 +1,27 @@
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Host } from "../base/host.ts";
+import { readStartTicks } from "../base/process-start.ts";
 import { shellWord, shownPath } from "../base/shown-path.ts";
 import type { PlannedGroup, RunHead, RunTail } from "../store/run.ts";
 import { ownerLabels } from "./abandoned-environments.ts";
 import type { JobEndedLine, JobStartedLine } from "./output/job-journal.ts";
-import type { JobResultFile } from "./output/job-result-schema.ts";
+import type { JobResultFile, SittingFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 
 export interface RunIdentity {
   readonly runId: string;
   readonly host: Host;
   readonly clock: Clock;
+}
+
+/** A sitting that begins. */
+export interface SittingStart {
+  readonly name: string;
+  readonly sitting: number;
+  readonly startedAt: number;
+  readonly earlierSittings: readonly SittingFile[];
+  readonly acceptedChanges: readonly string[];
 }
 
 /** How every report lays a job out. */
@@ -23,10 +33,24 @@ export const jobShape = {
   unitNoun: "trial",
 } as const;
 
-/** What to type after a job; a trial that failed is worth a look before all else. */
-export function nextCommands(dir: string, cwd: string, failedKey: string | null): string[] {
+/** What to type after a job: what continues it when something of it is left, and a trial that failed is worth a look. */
+export function nextCommands(dir: string, cwd: string, failedKey: string | null, isWhole: boolean): string[] {
   const show = (path: string): string => `rollout show ${shellWord(shownPath(path, cwd))}`;
-  return failedKey === null ? [show(dir)] : [show(join(dir, failedKey)), show(dir)];
+  return [
+    ...(isWhole ? [] : [resumeCommand(dir, cwd)]),
+    ...(failedKey === null ? [] : [show(join(dir, failedKey))]),
+    show(dir),
+  ];
+}
+
+/** What to type to take a job up again. */
+export function resumeCommand(dir: string, cwd: string): string {
+  return `rollout resume ${shellWord(shownPath(dir, cwd))}`;
+}
+
+/** True when a job has ended and nothing of it is left to run, whatever its trials ended with. */
+export function isWhole(result: Pick<JobResultFile, "skipped_trials" | "errors">, hasEnded: boolean): boolean {
+  return hasEnded && result.skipped_trials === 0 && result.errors.trial_cancelled === undefined;
 }
 
 /** What to type to enter the environment that a trial kept. */
@@ -41,6 +65,7 @@ export function ownerOf({ host, runId, clock }: RunIdentity): Record<string, unk
     pid: host.pid,
     hostname: host.hostname,
     boot_id: host.bootId,
+    start_ticks: readStartTicks(host.pid),
     started_at: new Date(clock.now()).toISOString(),
   };
 }
@@ -50,24 +75,27 @@ export function environmentLabels({ host, runId }: RunIdentity, jobName: string)
   return { "rollout.run": runId, "rollout.job": jobName, ...ownerLabels(host) };
 }
 
-/** The first line of the journal. */
+/** The first line of a sitting in the journal. */
 export function startedLine(
   prepared: PreparedJob,
   { host, runId }: RunIdentity,
-  name: string,
-  startedAt: number,
+  { name, sitting, startedAt, earlierSittings, acceptedChanges }: SittingStart,
 ): JobStartedLine {
   const { job, datasets } = prepared;
   return {
     type: "job_started",
     schema_version: 1,
     run_id: runId,
+    sitting,
     job_name: name,
     job_file: job.file,
+    base_dir: job.baseDir,
     started_at: new Date(startedAt).toISOString(),
     pid: host.pid,
     hostname: host.hostname,
     boot_id: host.bootId,
+    start_ticks: readStartTicks(host.pid),
+    earlier_sittings: earlierSittings,
     n_concurrent_trials: job.nConcurrentTrials,
     metrics: job.metrics,
     has_verifier: !job.verifier.disable,
@@ -75,6 +103,7 @@ export function startedLine(
     tasks: datasets.flatMap((dataset) => dataset.tasks.map((task) => ({ dataset: dataset.name, task: task.name }))),
     n_attempts: job.nAttempts,
     selection: prepared.selection,
+    accepted_changes: acceptedChanges,
     warnings: prepared.warnings,
   };
 }
@@ -101,12 +130,21 @@ export function headOf(prepared: PreparedJob, runId: string, name: string, dir: 
   };
 }
 
-/** The last line of the journal. */
+/** A sitting as results tell of it. */
+export function describeSitting(startedAt: number, endedAt: number | null, durationMs: number): SittingFile {
+  return {
+    started_at: new Date(startedAt).toISOString(),
+    ended_at: endedAt === null ? null : new Date(endedAt).toISOString(),
+    duration_sec: Math.round(durationMs) / 1000,
+  };
+}
+
+/** The last line of a sitting in the journal. */
 export function endedLine(result: JobResultFile, endedAt: number, skipped: readonly number[]): JobEndedLine {
   return {
     type: "job_ended",
     ended_at: new Date(endedAt).toISOString(),
-    duration_sec: result.total_duration_sec,
+    duration_sec: result.sittings.at(-1)?.duration_sec ?? 0,
     cancelled: result.cancelled,
     stopped_by_budget: result.stopped_by_budget,
     skipped,
@@ -117,5 +155,6 @@ export function endedLine(result: JobResultFile, endedAt: number, skipped: reado
 /** How the run ended, for the event that ends it. */
 export function tailOf(result: JobResultFile, next: readonly string[]): RunTail {
   const status = result.cancelled ? "cancelled" : result.stopped_by_budget ? "budget_exhausted" : "completed";
-  return { status, skipped: result.skipped_trials, durationSec: result.total_duration_sec, next };
+  const { skipped_trials: skipped, total_duration_sec: durationSec, sittings } = result;
+  return { status, skipped, durationSec, sittings: sittings.length, next };
 }

@@ -9,21 +9,26 @@ import type { RunListener } from "../store/run.ts";
 import { removeAbandoned } from "./remove-abandoned.ts";
 import { BudgetWatch } from "./budget-watch.ts";
 import {
+  describeSitting,
   endedLine,
   enterCommand,
   environmentLabels,
   headOf,
+  isWhole,
   nextCommands,
   ownerOf,
   startedLine,
   tailOf,
 } from "./describe-run.ts";
+import { JobInputs, type OnTaskRead } from "./inputs/job-inputs.ts";
 import { JobRecorder } from "./output/job-recorder.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
 import { JobTally, type TallyEnd } from "./output/job-tally.ts";
 import { openJobOutput, type JobOutput } from "./output/open-job-output.ts";
 import { isFailed, toUnit } from "./output/trial-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
+import type { PlannedSitting } from "./resume/plan-sitting.ts";
+import { reopenTrial, takeUp } from "./resume/take-up.ts";
 import { RunVoice } from "./run-voice.ts";
 import { StopSwitch } from "./stop-switch.ts";
 import { ImageShelf } from "./trial/image-shelf.ts";
@@ -39,6 +44,8 @@ export interface RunJobOptions {
   readonly signal: AbortSignal;
   /** Ends even the waiting for teardown. */
   readonly forceSignal: AbortSignal;
+  /** How the job is taken up again; null starts it anew. */
+  readonly sitting: PlannedSitting | null;
   readonly onEvent: RunListener;
   /** Log entries that reach the job's `log_level`. */
   readonly onLog: (entry: LogEntry) => void;
@@ -57,27 +64,38 @@ export interface JobRun {
 
 /** Runs a prepared job to its end; every finished result is on disk by then, whatever happened. */
 export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptions): Promise<JobRun> {
-  const { job, redactor, trials } = prepared;
-  const { clock, signal } = options;
+  const { job, redactor, trials: plan } = prepared;
+  const { clock, signal, sitting } = options;
+  const earlierSittings = sitting?.sittings ?? [];
   const startedAt = clock.now();
   const from = clock.monotonic();
   await using output = await openJobOutput({
     jobsDir: job.jobsDir,
     name: job.name,
+    reopened: sitting?.directory ?? null,
     startedAt,
+    host: options.host,
     clock,
+    signal,
     redactor,
     logLevel: job.logLevel,
     onLog: options.onLog,
     document: job.document,
     owner: ownerOf(options),
-    startedLine: (name) => startedLine(prepared, options, name, startedAt),
+    startedLine: (name, number) =>
+      startedLine(prepared, options, {
+        name,
+        sitting: number,
+        startedAt,
+        earlierSittings,
+        acceptedChanges: sitting?.changes.map(({ what }) => what) ?? [],
+      }),
   });
   const { name, paths, log, journal } = output;
   const voice = new RunVoice(clock, redactor, log, options.onEvent);
   const shownDir = shownPath(paths.dir, options.host.cwd);
   voice.emit({ type: "run_started", at: startedAt, run: headOf(prepared, options.runId, name, shownDir) });
-  for (const warning of prepared.warnings) voice.warn(warning);
+  for (const warning of [...prepared.warnings, ...(sitting?.warnings ?? [])]) voice.warn(warning);
 
   let running = 0;
   let endedAt: number | null = null;
@@ -90,12 +108,10 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
       isTerminating: reason.kind === "cancelled",
     }),
   );
-  const tally = new JobTally(plannedTrials(trials), job.metrics, !job.verifier.disable);
+  const tally = new JobTally(plannedTrials(plan), job.metrics, !job.verifier.disable);
   const state = (): TallyEnd => ({
     jobName: name,
-    startedAt,
-    endedAt,
-    durationSec: Math.round(clock.monotonic() - from) / 1000,
+    sittings: [...earlierSittings, describeSitting(startedAt, endedAt, clock.monotonic() - from)],
     isCancelled: signal.aborted,
     isStoppedByBudget: stopping.isSpent,
     warnings: voice.warnings,
@@ -104,17 +120,27 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   using budget = new BudgetWatch({
     budget: job.budget,
     clock,
+    earlierSec: earlierSittings.reduce((sum, { duration_sec: sec }) => sum + sec, 0),
     onWarning: (message) => voice.warn(message),
     onSpent: (reason) => stopping.stop(reason),
   });
   const leftBehind: string[] = [];
   let failedKey: string | null = null;
   const kept: { readonly id: string; readonly enter: string | null }[] = [];
-  const context = trialContext(prepared, options, output, voice, { leftBehind, stopping });
+  const context = trialContext(prepared, options, output, voice, { leftBehind, stopping, recorder });
 
+  if (sitting) {
+    await takeUp(sitting, { plan, paths, journal, redactor, tally, voice });
+    recorder.touch();
+  }
+  const spend = (): void => {
+    const { costUsd, tokens } = tally.spent();
+    budget.spend(costUsd, tokens);
+  };
+  spend();
   const reaping = removeAbandoned(prepared.provider, options, voice);
-  const skipped = await runWindow<Trial>({
-    units: trials,
+  const unstarted = await runWindow<Trial>({
+    units: sitting?.trials ?? plan,
     limit: job.nConcurrentTrials,
     laneOf: (trial) => trial.agent.name,
     groupsOf: (trial) => [`agent:${trial.agent.name}`, `dataset:${trial.datasetName}`],
@@ -128,22 +154,25 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
       if (isFailed(result)) failedKey ??= trial.key;
       kept.push(...(result.teardown?.kept ?? []));
       voice.finished(toUnit(result));
-      const { costUsd, tokens } = tally.spent();
-      budget.spend(costUsd, tokens);
+      spend();
     },
   });
 
   await reaping;
   await context.images.settle(options.forceSignal);
-  const skippedIndexes = skipped.map((trial) => trial.index);
-  tally.skip(skippedIndexes);
+  const skipped: number[] = [];
+  for (const { key, index } of unstarted) {
+    // A trial that was to run again and did not come to it has its earlier result.
+    const earlier = sitting?.settled.get(key)?.result;
+    if (earlier) voice.kept(toUnit(earlier));
+    else skipped.push(index);
+  }
+  tally.skip(skipped);
   endedAt = clock.now();
   const { result, failure } = await recorder.close();
   const unwritten =
-    failure ??
-    (await journal.append(endedLine(result, endedAt, skippedIndexes)).catch((error: unknown) => error)) ??
-    null;
-  const next = nextCommands(paths.dir, options.host.cwd, failedKey);
+    failure ?? (await journal.append(endedLine(result, endedAt, skipped)).catch((error: unknown) => error)) ?? null;
+  const next = nextCommands(paths.dir, options.host.cwd, failedKey, isWhole(result, unwritten === null));
   voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next) });
   return { dir: paths.dir, result, kept, leftBehind, unwritten };
 }
@@ -151,11 +180,14 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
 function trialContext(
   { job, provider, redactor }: PreparedJob,
   options: RunJobOptions,
-  { name, paths, log }: JobOutput,
+  { name, paths, log, journal }: JobOutput,
   voice: RunVoice,
-  ends: { readonly leftBehind: string[]; readonly stopping: StopSwitch },
+  ends: { readonly leftBehind: string[]; readonly stopping: StopSwitch; readonly recorder: JobRecorder },
 ): TrialContext {
-  const { clock, signal, forceSignal } = options;
+  const { clock, signal, forceSignal, sitting } = options;
+  const inputs = sitting?.inputs ?? new JobInputs(job);
+  const onRead: OnTaskRead = ({ datasetName: dataset, name: task }, digest) =>
+    ends.recorder.note({ type: "task_read", dataset, task, ...digest });
   const images = new ImageShelf({
     provider,
     retry: job.retry,
@@ -175,6 +207,8 @@ function trialContext(
     redactor,
     log,
     emit: voice.emit,
+    inputsOf: ({ agent, task }) => inputs.of(agent.name, task, signal, onRead),
+    reopen: (trial) => reopenTrial(trial, sitting, { paths, journal, redactor }),
     labels: environmentLabels(options, name),
     signal,
     forceSignal,

@@ -61,12 +61,20 @@ export class RunVoice {
   }
 
   finished(unit: Unit): void {
+    this.emit({ type: "unit_finished", at: this.#clock.now(), unit: this.#redact(unit) });
+  }
+
+  /** Tells of a unit that an earlier sitting finished. */
+  kept(unit: Unit): void {
+    this.emit({ type: "unit_kept", at: this.#clock.now(), unit: this.#redact(unit) });
+  }
+
+  #redact(unit: Unit): Unit {
     const { failure, warnings } = unit;
-    const redacted: Unit = {
+    return {
       ...unit,
       failure: failure && { ...failure, message: this.#redactor.text(failure.message) },
       warnings: warnings.map((warning) => this.#redactor.text(warning)),
     };
-    this.emit({ type: "unit_finished", at: this.#clock.now(), unit: redacted });
   }
 }

@@ -149,7 +149,7 @@ describe("rates and means", () => {
     let created = 0;
     const { result } = await runJobOnRig({
       tasks: { one: {}, two: {}, three: {}, four: { toml: "not toml [" } },
-      config: { retry: { max_attempts: 0 } },
+      config: { retry: { max_attempts: 0 }, n_concurrent_trials: 1 },
       script: { test: rewardOf({ one: "1", two: "bad", three: "1" }) },
       faults: ({ operation }) => {
         if (operation === "create" && ++created === 2) throw new RolloutError("environment_start_failed", "no room");

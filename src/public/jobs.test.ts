@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createMemoryProvider } from "../environments/memory/memory-provider.ts";
 import type { MemoryHandler } from "../environments/memory/memory-handler.ts";
 import { makeRoot, writeTask } from "../jobs/testing/temp-files.ts";
-import { loadDataset, loadTask, readJob, runJob, type RunEvent } from "./jobs.ts";
+import { loadDataset, loadTask, readJob, resumeJob, runJob, verifyJob, type RunEvent } from "./jobs.ts";
 import type { ProviderModule } from "./environments.ts";
 
 const solve: MemoryHandler = ({ files, command }) => {
@@ -87,6 +87,26 @@ test("runJob is cancelled by its signal and resolves with what there is", async 
   };
   const run = await runJob(config, { baseDir: root, environments: { mine: providerOf(handler) }, signal: stop.signal });
   expect(run.result).toMatchObject({ cancelled: true, failed_trials: 1, errors: { trial_cancelled: 1 } });
+});
+
+test("resumeJob runs what a cancelled job left, on the same provider, and verifyJob is content with it", async () => {
+  const { root, config } = makeJob();
+  writeTask(join(root, "set", "two"));
+  const stop = new AbortController();
+  const handler: MemoryHandler = () => {
+    stop.abort();
+    return new Promise<number>(() => {});
+  };
+  const first = await runJob(config, {
+    baseDir: root,
+    environments: { mine: providerOf(handler) },
+    signal: stop.signal,
+  });
+  expect(first.result.completed_trials).toBe(0);
+  const { result, dir } = await resumeJob(first.dir, { environments: { mine: providerOf(solve) } });
+  expect(result).toMatchObject({ completed_trials: 2, cancelled: false });
+  expect(await verifyJob(dir)).toMatchObject({ hasEnded: true, trials: 2, differences: [] });
+  await expect(resumeJob(root)).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("runJob rejects with every problem of the job before anything starts", async () => {

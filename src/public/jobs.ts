@@ -9,8 +9,11 @@ import type { ProviderModule } from "../environments/environment.ts";
 import { loadProviderModule } from "../environments/registry.ts";
 import type { DatasetRef } from "../jobs/config/job.ts";
 import { defineJob, loadJob } from "../jobs/config/load-job.ts";
-import { prepareJob } from "../jobs/prepare-job.ts";
-import { runPreparedJob, type JobRun } from "../jobs/run-job.ts";
+import { prepareJob, type PrepareOptions } from "../jobs/prepare-job.ts";
+import { loadRecordedJob, recordedSelection } from "../jobs/resume/load-recorded-job.ts";
+import { openEarlierWork } from "../jobs/resume/open-earlier-work.ts";
+import { planSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
+import { runPreparedJob, type JobRun, type RunJobOptions as RunOptions } from "../jobs/run-job.ts";
 import { loadDataset as loadDatasetWith } from "../jobs/tasks/load-datasets.ts";
 import { loadTask as loadTaskWith } from "../jobs/tasks/load-task.ts";
 import { readRegistry as readRegistryWith } from "../jobs/tasks/read-registry.ts";
@@ -22,6 +25,7 @@ import type { RunListener } from "../store/run.ts";
 export { RolloutError } from "../base/rollout-error.ts";
 export type { Problem } from "../base/problem.ts";
 export { readJob, type JobRecord } from "../jobs/output/read-job.ts";
+export { verifyJob, type Difference, type Verification } from "../jobs/output/verify-job.ts";
 export type { JobResultFile } from "../jobs/output/job-result-schema.ts";
 export type { TrialResultFile } from "../jobs/output/trial-result-schema.ts";
 export type { RunEvent, RunListener, Unit } from "../store/run.ts";
@@ -61,22 +65,48 @@ export async function runJob(
       ? await loadJob(config, [], host)
       : defineJob(config, resolve(options.baseDir ?? host.cwd), [], host);
   const shared = { host, clock: systemClock, signal, runId: randomUUID() };
-  const loadProvider = async (type: string, baseDir: string): Promise<ProviderModule> =>
-    options.environments?.[type] ?? loadProviderModule(type, baseDir);
   await using prepared = await prepareJob(job, {
     ...shared,
     log: silentLog,
     selection: { ...everything, ...options.selection },
-    loadProvider,
+    loadProvider: providersOf(options),
     onProgress: () => {},
   });
   await prepared.probe();
-  return await runPreparedJob(prepared, {
+  return await runPreparedJob(prepared, { ...shared, ...listeners(options), sitting: null });
+}
+
+export interface ResumeJobOptions extends Pick<RunJobOptions, "signal" | "onEvent" | "environments"> {
+  /** Which failed trials run again as well: all, or those with one of these error types. */
+  readonly retryFailed?: SittingWishes["retryFailed"] | undefined;
+  /** Runs the rest although the job's tasks are not what they were. */
+  readonly acceptChanges?: boolean | undefined;
+}
+
+/** Runs what is left of the job in a directory; rejects only before anything has started. */
+export async function resumeJob(directory: string, options: ResumeJobOptions = {}): Promise<JobRun> {
+  const host = readHost(process);
+  const shared = { host, clock: systemClock, signal: followSignal(options.signal, "the job"), runId: randomUUID() };
+  await using earlier = await openEarlierWork(resolve(directory), shared);
+  await using prepared = await prepareJob(loadRecordedJob(earlier, [], host), {
     ...shared,
-    forceSignal: new AbortController().signal,
-    onEvent: options.onEvent ?? (() => {}),
-    onLog: () => {},
+    log: silentLog,
+    selection: recordedSelection(earlier),
+    loadProvider: providersOf(options),
+    onProgress: () => {},
   });
+  const { retryFailed = [], acceptChanges = false } = options;
+  const sitting = await planSitting(prepared, earlier, { retryFailed, acceptChanges, signal: shared.signal });
+  await prepared.probe();
+  return await runPreparedJob(prepared, { ...shared, ...listeners(options), sitting });
+}
+
+function providersOf({ environments }: Pick<RunJobOptions, "environments">): PrepareOptions["loadProvider"] {
+  return async (type, baseDir) => environments?.[type] ?? loadProviderModule(type, baseDir);
+}
+
+function listeners({ onEvent }: Pick<RunJobOptions, "onEvent">): Pick<RunOptions, "forceSignal" | "onEvent" | "onLog"> {
+  return { forceSignal: new AbortController().signal, onEvent: onEvent ?? (() => {}), onLog: () => {} };
 }
 
 /** The task in a directory: ready to run, or broken with every problem it has. */

@@ -37,6 +37,7 @@ function bodyOf(event: RunEvent): Record<string, unknown> {
     case "unit_retry":
       return { key: event.key, tries: event.tries, wait_ms: event.waitMs, failure: event.failure };
     case "unit_finished":
+    case "unit_kept":
       return { unit: unitOf(event.unit) };
     case "run_activity":
       return { line: event.line };

@@ -37,11 +37,12 @@ export function renderSummary(summary: RunSummary, tail: RunTail, options: Rende
 function renderHeading(summary: RunSummary, tail: RunTail, columns: number, style: Style): string[] {
   const { overall, run } = summary;
   const { separator } = style.signs;
+  const duration = `${durationText(tail.durationSec)}${tail.sittings > 1 ? ` over ${tail.sittings} sittings` : ""}`;
   const end = {
-    completed: { text: `completed in ${durationText(tail.durationSec)}` },
-    cancelled: { text: `cancelled after ${durationText(tail.durationSec)}`, paint: style.yellow },
-    unfinished: { text: `not finished, ${durationText(tail.durationSec)} so far`, paint: style.yellow },
-    budget_exhausted: { text: `stopped by its budget after ${durationText(tail.durationSec)}`, paint: style.yellow },
+    completed: { text: `completed in ${duration}` },
+    cancelled: { text: `cancelled after ${duration}`, paint: style.yellow },
+    unfinished: { text: `not finished, ${duration} so far`, paint: style.yellow },
+    budget_exhausted: { text: `stopped by its budget after ${duration}`, paint: style.yellow },
   }[tail.status];
   const first: Cell[] = [{ text: plainText(run.name), paint: style.bold }, end, ...costParts(summary)];
   const noun = run.shape.unitNoun;

@@ -60,6 +60,7 @@ export class RunProgress {
         break;
       }
       case "unit_finished":
+      case "unit_kept":
         this.#finish(event.unit);
         break;
       case "run_activity":

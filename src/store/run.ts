@@ -82,6 +82,8 @@ export interface RunTail {
   readonly status: RunStatus;
   readonly skipped: number;
   readonly durationSec: number;
+  /** How often the run was taken up; its duration is that of all of them. */
+  readonly sittings: number;
   /** Commands worth typing next. */
   readonly next: readonly string[];
 }
@@ -107,6 +109,8 @@ export type RunEvent =
       readonly failure: UnitFailure;
     }
   | { readonly type: "unit_finished"; readonly at: number; readonly unit: Unit }
+  /** A unit that an earlier sitting finished and that counts as it is. */
+  | { readonly type: "unit_kept"; readonly at: number; readonly unit: Unit }
   /** Something shared by many units: an image being built or pulled. */
   | { readonly type: "run_activity"; readonly at: number; readonly line: string }
   | { readonly type: "warning"; readonly at: number; readonly message: string }

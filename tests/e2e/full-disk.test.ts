@@ -37,6 +37,14 @@ describe("a disk that is full", () => {
     const shown = await room.run(["show", "jobs/job"]);
     expect(shown).toMatchObject({ code: 0, stderr: "" });
     expect(shown.stdout).toContain("1 passed");
+
+    // With more room the job goes on: what was cut runs again, what was finished does not.
+    execFileSync("mount", ["-o", "remount,size=16m", room.path("jobs")]);
+    const resumed = await room.run(["resume", "jobs/job"]);
+    expect(resumed, resumed.stderr).toMatchObject({ code: 0 });
+    expect(await room.readJson("jobs/job/agent/tasks/a__1/result.json")).toEqual(first);
+    expect(await room.readJson("jobs/job/agent/tasks/b__1/result.json")).toMatchObject({ reward: 1, tries: 2 });
+    expect(await room.run(["verify", "jobs/job"])).toMatchObject({ code: 0 });
   });
 
   test("from the start is told before anything runs", async (context) => {

@@ -74,6 +74,18 @@ describe("what is kept of a job", () => {
     await expectOnlyFiles(count);
   });
 
+  test("what several sittings of a job kept is removed with its directory's name", async () => {
+    const room = await rig.makeRoom(
+      { one: { instruction: work } },
+      { environment: { type: "local", preserve_env: "always" } },
+    );
+    expect(await room.run(["job.yaml"])).toMatchObject({ code: 0 });
+    expect(await room.run(["resume", "jobs/job", "--attempts", "2"])).toMatchObject({ code: 0 });
+    expect(rig.environments()).toHaveLength(2);
+    expect(await room.run(["clean", "jobs/job"])).toMatchObject({ code: 0 });
+    expect([...rig.environments(), ...rig.debris()]).toEqual([]);
+  });
+
   test("a disk in memory cannot be kept: nothing of it is left, and no way in is promised", async () => {
     const environment = { type: "local", preserve_env: "always", provider_config: { storage: "memory" } };
     const room = await rig.makeRoom({ one: { instruction: work } }, { environment });

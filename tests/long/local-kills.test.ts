@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { eventually, openLocalRig, rewarding } from "../e2e/local-rig.ts";
+import { seededRandom } from "../e2e/seeded-random.ts";
 
 const rig = await openLocalRig();
 const rounds = 60;
@@ -10,7 +11,7 @@ const seed = 20_260_115;
 const buildLine = 4716;
 
 test("a job that is killed at any moment leaves no process, and the next one removes all that it left", async () => {
-  const random = mulberry32(seed);
+  const random = seededRandom(seed);
   const daemon = "(setsid bash -c \"trap '' TERM HUP INT; sleep 4715\" >/dev/null 2>&1 &)";
   const moments: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -41,14 +42,3 @@ test("a job that is killed at any moment leaves no process, and the next one rem
 });
 
 const networks = [{ type: "local" }, { type: "local", network: { agent: "none", verifier: "full" } }];
-
-// A small generator with a seed, so that a round that fails can be had again.
-function mulberry32(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

@@ -25,6 +25,8 @@ export async function openJournal(path: string, redactor: Redactor): Promise<Jou
   await syncDirectory(dirname(path));
 
   const drain = async (): Promise<void> => {
+    // What is appended in one go is synced in one go.
+    await Promise.resolve();
     while (queue.length > 0) {
       const batch = queue;
       queue = [];

@@ -92,8 +92,10 @@ async function findNamed(
     const job = await readJobEnvironment(resolve(context.host.cwd, target), context.host.env);
     if (job) {
       const provider = providers.use(await openProvider(job, context, signal));
-      const found = await provider.findEnvironments({ "rollout.run": job.runId }, signal);
-      candidates.push(...found.map((entry) => ({ provider, found: entry })));
+      for (const runId of job.runIds) {
+        const found = await provider.findEnvironments({ "rollout.run": runId }, signal);
+        candidates.push(...found.map((entry) => ({ provider, found: entry })));
+      }
       continue;
     }
     everywhere ??= await findEverywhere(providers, [], context, signal);

@@ -7,7 +7,7 @@ import { isOwnerAlive } from "../../base/process-owner.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { plainText } from "../../base/terminal-text.ts";
-import { jobShape } from "../../jobs/describe-run.ts";
+import { isWhole, jobShape, resumeCommand } from "../../jobs/describe-run.ts";
 import { readJob, readTrial, type JobRecord } from "../../jobs/output/read-job.ts";
 import { toUnit, type TrialResultFile } from "../../jobs/output/trial-result-schema.ts";
 import { costText, countText, durationFormat, markText } from "../../report/number-text.ts";
@@ -41,19 +41,28 @@ export async function showCommand(
   const tally = new RunTally(jobShape);
   for (const result of job.trials) tally.add(toUnit(result));
   for (const warning of job.result.warnings) tally.addWarning(warning);
-  printSummary(terminal, headOf(job, host.cwd), tally, tailOf(job, directory, elapsedSec(job, host, clock)));
+  const isRunning = !job.hasEnded && isAlive(job, host);
+  const next = [
+    ...(isRunning || isWhole(job.result, job.hasEnded) ? [] : [resumeCommand(dir, host.cwd)]),
+    ...worthALook(job, directory),
+  ];
+  printSummary(terminal, headOf(job, host.cwd), tally, tailOf(job, next, elapsedSec(job, host, clock)));
   return exitCodes.done;
 }
 
 function describeUnfinished({ started, trials, plan }: JobRecord, host: Host): string {
   const finished = `${trials.length} of ${countText(plan.length, "trial")} finished.`;
-  const { pid, hostname, boot_id: bootId } = started;
+  const { pid, hostname } = started;
   if (hostname !== host.hostname)
     return `This job has not ended. It was started by process ${pid} on ${hostname}. ${finished}`;
-  const isAlive = isOwnerAlive({ pid, bootId, hostname, startTicks: null }, host, 0);
-  return isAlive
+  return isAlive({ started }, host)
     ? `This job is running: process ${pid}. ${finished}`
     : `This job did not end: its process ${pid} is gone. ${finished}`;
+}
+
+function isAlive({ started }: Pick<JobRecord, "started">, host: Host): boolean {
+  const { pid, hostname, boot_id: bootId, start_ticks: startTicks } = started;
+  return isOwnerAlive({ pid, bootId, hostname, startTicks }, host, 0);
 }
 
 function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
@@ -77,17 +86,19 @@ function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
 
 // A job that runs is as old as it is; of one whose process died only its last sign is known.
 function elapsedSec({ started, hasEnded, result }: JobRecord, host: Host, clock: Clock): number {
-  const { pid, hostname, boot_id: bootId } = started;
-  const isRunning = !hasEnded && hostname === host.hostname;
-  if (!isRunning || !isOwnerAlive({ pid, bootId, hostname, startTicks: null }, host, 0))
-    return result.total_duration_sec;
-  return (clock.now() - Date.parse(started.started_at)) / 1000;
+  const isRunning = !hasEnded && started.hostname === host.hostname && isAlive({ started }, host);
+  if (!isRunning) return result.total_duration_sec;
+  const earlierSec = started.earlier_sittings.reduce((sum, { duration_sec: sec }) => sum + sec, 0);
+  return earlierSec + (clock.now() - Date.parse(started.started_at)) / 1000;
 }
 
-function tailOf({ result, hasEnded, trials, plan }: JobRecord, directory: string, durationSec: number): RunTail {
+function worthALook({ trials }: JobRecord, directory: string): string[] {
   const worst =
     trials.find((trial) => trial.error) ?? trials.find((trial) => trial.reward !== null && trial.reward < 1);
-  const key = worst && toUnit(worst).key;
+  return worst ? [`rollout show ${shellWord(join(directory, toUnit(worst).key))}`] : [];
+}
+
+function tailOf({ result, hasEnded, trials, plan }: JobRecord, next: readonly string[], durationSec: number): RunTail {
   return {
     status: !hasEnded
       ? "unfinished"
@@ -98,7 +109,8 @@ function tailOf({ result, hasEnded, trials, plan }: JobRecord, directory: string
           : "completed",
     skipped: hasEnded ? result.skipped_trials : plan.length - trials.length,
     durationSec,
-    next: key === undefined ? [] : [`rollout show ${shellWord(join(directory, key))}`],
+    sittings: result.sittings.length,
+    next,
   };
 }
 

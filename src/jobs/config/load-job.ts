@@ -30,6 +30,16 @@ export function defineJob(value: unknown, baseDir: string, overrides: readonly O
   return buildJob(value, { file: null, label: "job", baseDir, locate: () => undefined }, overrides, host);
 }
 
+/** Builds a job from what config.json of a job directory holds. */
+export function loadConfig(
+  value: unknown,
+  origin: Pick<Origin, "file" | "label" | "baseDir">,
+  overrides: readonly Override[],
+  host: Host,
+): Job {
+  return buildJob(value, { ...origin, locate: () => undefined }, overrides, host);
+}
+
 interface Origin {
   readonly file: string | null;
   readonly label: string;

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { readStartTicks } from "../../base/process-start.ts";
 import { FakeClock } from "../../base/testing/fake-clock.ts";
 import { runJobOnRig, startJob } from "../testing/job-rig.ts";
 import { listFiles, makeRoot } from "../testing/temp-files.ts";
@@ -107,6 +108,7 @@ describe("the tree of a job", () => {
     expect(JSON.parse(job.text(".rollout/lock.json"))).toEqual({
       run_id: "run-1",
       pid: process.pid,
+      start_ticks: readStartTicks(process.pid),
       hostname: expect.any(String),
       boot_id: expect.any(String),
       started_at: "2025-01-15T10:30:00.000Z",

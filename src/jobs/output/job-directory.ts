@@ -23,7 +23,9 @@ export async function createJobDirectory(
       }
       if (name !== null) {
         throw new RolloutError("already_exists", `${dir} already exists`, {
-          hint: "choose another name with --name, or leave the name out to have one made from the time",
+          hint: existsSync(jobPaths(dir).own)
+            ? "choose another name with --name, or run what is left of it with --resume"
+            : "choose another name with --name, or leave the name out to have one made from the time",
         });
       }
     }

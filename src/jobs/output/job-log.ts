@@ -3,19 +3,18 @@ import { createLog, type Log, type LogEntry, type LogLevel } from "../../base/lo
 import { redactJson, type Redactor } from "../../base/redactor.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import { openCappedStream } from "../../base/writers/capped-stream.ts";
-import type { JobPaths } from "./job-paths.ts";
 
 const logLimitBytes = 64 << 20;
 
 /** Opens the job's log file, which takes everything, and a log that also tells what reaches `level`. */
 export async function openJobLog(
-  paths: JobPaths,
+  path: string,
   clock: Clock,
   redactor: Redactor,
   level: LogLevel,
   onLog: (entry: LogEntry) => void,
 ): Promise<AsyncDisposable & { readonly log: Log }> {
-  const file = await openCappedStream(paths.log, logLimitBytes, redactor);
+  const file = await openCappedStream(path, logLimitBytes, redactor);
   const toFile = (entry: LogEntry): void => {
     const { at, level, message, fields } = entry;
     void file.write(

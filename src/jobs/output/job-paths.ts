@@ -10,8 +10,15 @@ export interface JobPaths {
   readonly own: string;
   readonly journal: string;
   readonly lock: string;
+  /** There while a process works on the job, with its owner inside. */
+  readonly claim: string;
   readonly log: string;
   readonly images: string;
+}
+
+/** The log of a sitting; each has its own. */
+export function sittingLog({ own, log }: JobPaths, sitting: number): string {
+  return sitting === 1 ? log : join(own, `log-${sitting}.jsonl`);
 }
 
 /** The places inside a job directory. */
@@ -24,6 +31,7 @@ export function jobPaths(dir: string): JobPaths {
     own,
     journal: join(own, "journal.jsonl"),
     lock: join(own, "lock.json"),
+    claim: join(own, "lock"),
     log: join(own, "log.jsonl"),
     images: join(own, "images"),
   };

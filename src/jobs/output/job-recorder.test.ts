@@ -82,9 +82,7 @@ test("R34: what is counted while result.json is being written is in the next one
   const result = { reward: 1, cost: 0, error: null, agent_usage: null, untrusted } as TrialResultFile;
   const end = {
     jobName: "j",
-    startedAt: 0,
-    endedAt: null,
-    durationSec: 0,
+    sittings: [],
     isCancelled: false,
     isStoppedByBudget: false,
     warnings: [],

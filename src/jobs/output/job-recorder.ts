@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.ts";
 import type { Redactor } from "../../base/redactor.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import { writeJsonAtomic } from "../../base/writers/atomic-file.ts";
-import type { JobJournal } from "./job-journal.ts";
+import type { JobJournal, TaskReadLine } from "./job-journal.ts";
 import type { JobPaths } from "./job-paths.ts";
 import type { JobResultFile } from "./job-result-schema.ts";
 import type { JobTally, TallyEnd } from "./job-tally.ts";
@@ -31,14 +31,22 @@ export class JobRecorder {
   #writing: Promise<void> | undefined;
   #nextRestMs = restMs;
   #isBehind = false;
+  readonly #notes: TaskReadLine[] = [];
 
   constructor(options: JobRecorderOptions) {
     this.#options = options;
   }
 
+  /** Takes a line that only explains results; it is written with the next of them, so that it costs no sync of its own. */
+  note(line: TaskReadLine): void {
+    this.#notes.push(line);
+  }
+
   /** Resolves once the result is safe from a crash. */
   async record(index: number, result: TrialResultFile): Promise<void> {
-    await this.#options.journal.append({ type: "trial_finished", index, result });
+    const { journal } = this.#options;
+    const notes = this.#notes.splice(0).map((line) => journal.append(line));
+    await Promise.all([...notes, journal.append({ type: "trial_finished", index, result })]);
   }
 
   /** Counts a trial that has ended for good. */
@@ -48,6 +56,11 @@ export class JobRecorder {
     const { teardown, error, warnings } = result;
     // Nobody waits for it: the reward is safe already, and a journal that cannot be written has been noticed there.
     if (teardown) journal.append({ type: "trial_torn_down", index, teardown, error, warnings }).catch(() => {});
+    this.touch();
+  }
+
+  /** Has result.json renewed soon, although no trial has ended. */
+  touch(): void {
     this.#isBehind = true;
     this.#schedule();
   }

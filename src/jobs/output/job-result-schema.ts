@@ -2,6 +2,7 @@ import type { Interval } from "../../analysis/interval.ts";
 import type { ValueAtK } from "../../analysis/summarize-marks.ts";
 import type { Blame } from "../../store/run.ts";
 import type { FailureType } from "../trial/failure.ts";
+import type { TrialInputsFile } from "./trial-result-schema.ts";
 
 export interface IntervalFile {
   readonly low: number;
@@ -50,11 +51,32 @@ export interface TrialRefFile {
   readonly attempt: number;
 }
 
+/** One go at a job, from its start to its end or to the last sign of it. */
+export interface SittingFile {
+  readonly started_at: string;
+  /** Null while it runs, and when its process died. */
+  readonly ended_at: string | null;
+  readonly duration_sec: number;
+}
+
+/** Something that trials of one job had in different versions. */
+export interface MixedInputFile {
+  readonly kind: keyof TrialInputsFile;
+  /** The agent's or the task's name; null for what all trials share. */
+  readonly name: string | null;
+  readonly versions: readonly {
+    readonly hash: string | null;
+    readonly trials: number;
+    readonly keys: readonly string[];
+  }[];
+}
+
 /** A job's result.json, field for field. */
 export interface JobResultFile extends TrialStatsFile {
   readonly job_name: string;
   readonly cancelled: boolean;
   readonly skipped_trials: number;
+  /** Of all sittings together. */
   readonly total_duration_sec: number;
   readonly started_at: string;
   /** Null while the job runs. */
@@ -67,4 +89,7 @@ export interface JobResultFile extends TrialStatsFile {
   })[];
   readonly skipped: readonly TrialRefFile[];
   readonly warnings: readonly string[];
+  readonly sittings: readonly SittingFile[];
+  /** Empty when every result has the same inputs. */
+  readonly mixed_inputs: readonly MixedInputFile[];
 }

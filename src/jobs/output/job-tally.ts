@@ -3,16 +3,10 @@ import { summarizeMarks, type ItemMarks } from "../../analysis/summarize-marks.t
 import type { Blame } from "../../store/run.ts";
 import type { Metric } from "../config/job.ts";
 import type { FailureType } from "../trial/failure.ts";
-import type { JobResultFile, TrialRefFile, TrialStatsFile } from "./job-result-schema.ts";
-import { isFailed, type TrialResultFile } from "./trial-result-schema.ts";
-
-/** A trial of the plan, as far as aggregates care. */
-export interface PlannedTrial {
-  readonly agentName: string;
-  readonly datasetName: string;
-  readonly taskName: string;
-  readonly attempt: number;
-}
+import type { PlannedTrial } from "./planned-trial.ts";
+import type { JobResultFile, SittingFile, TrialRefFile, TrialStatsFile } from "./job-result-schema.ts";
+import { findMixedInputs, type RanWith } from "./mixed-inputs.ts";
+import { isFailed, type TrialInputsFile, type TrialResultFile } from "./trial-result-schema.ts";
 
 interface Row {
   readonly reward: number | null;
@@ -21,13 +15,15 @@ interface Row {
   readonly blame: Blame | null;
   readonly cost: number | null;
   readonly isUntrusted: boolean;
+  readonly spentUsd: number;
+  readonly spentTokens: number;
+  readonly inputs: TrialInputsFile | undefined;
 }
 
 export interface TallyEnd {
   readonly jobName: string;
-  readonly startedAt: number;
-  readonly endedAt: number | null;
-  readonly durationSec: number;
+  /** All of them, this one last. */
+  readonly sittings: readonly SittingFile[];
   readonly isCancelled: boolean;
   readonly isStoppedByBudget: boolean;
   readonly warnings: readonly string[];
@@ -53,19 +49,25 @@ export class JobTally {
     this.#rows = Array.from({ length: plan.length });
   }
 
-  /** Takes a trial's final result; once for each trial. */
+  /** Takes a trial's final result, in place of an earlier one if there is. */
   add(index: number, result: TrialResultFile): void {
     const usage = result.agent_usage;
+    const earlier = this.#rows[index];
+    const spentUsd = (result.cost ?? 0) + (usage?.cost_usd ?? 0);
+    const spentTokens = (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
     this.#rows[index] = {
       reward: result.reward,
       errorType: result.error?.type ?? null,
       isFailed: isFailed(result),
       blame: result.error?.blame ?? null,
-      cost: result.cost === null ? null : result.cost + (usage?.cost_usd ?? 0),
       isUntrusted: result.untrusted.length > 0,
+      cost: result.cost === null ? null : spentUsd,
+      spentUsd,
+      spentTokens,
+      inputs: result.inputs,
     };
-    this.#spentUsd += (result.cost ?? 0) + (usage?.cost_usd ?? 0);
-    this.#spentTokens += (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
+    this.#spentUsd += spentUsd - (earlier?.spentUsd ?? 0);
+    this.#spentTokens += spentTokens - (earlier?.spentTokens ?? 0);
   }
 
   /** Plan indexes that never ran. */
@@ -98,9 +100,9 @@ export class JobTally {
       pass_rate: stats.pass_rate,
       mean_reward: stats.mean_reward,
       total_cost: stats.total_cost,
-      total_duration_sec: end.durationSec,
-      started_at: new Date(end.startedAt).toISOString(),
-      ended_at: end.endedAt === null ? null : new Date(end.endedAt).toISOString(),
+      total_duration_sec: Math.round(end.sittings.reduce((sum, one) => sum + one.duration_sec, 0) * 1000) / 1000,
+      started_at: end.sittings[0]?.started_at ?? "",
+      ended_at: end.sittings.at(-1)?.ended_at ?? null,
       agents: this.#byLabel(all, "agentName", (indexes) => ({
         ...this.#statsOf(indexes),
         datasets: this.#byLabel(indexes, "datasetName", (inner) => this.#statsOf(inner)),
@@ -113,7 +115,17 @@ export class JobTally {
       stopped_by_budget: end.isStoppedByBudget,
       skipped: this.#skipped.map((index) => this.#refOf(index)),
       warnings: end.warnings,
+      sittings: end.sittings,
+      // One sitting reads every input once.
+      mixed_inputs: end.sittings.length > 1 ? findMixedInputs(this.#ranWith()) : [],
     };
+  }
+
+  *#ranWith(): Iterable<RanWith> {
+    for (const [index, row] of this.#rows.entries()) {
+      const trial = this.#plan[index];
+      if (row?.inputs && trial) yield { trial, inputs: row.inputs };
+    }
   }
 
   #statsOf(indexes: readonly number[]): TrialStatsFile {

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { expandText } from "../config/expand-env.ts";
@@ -13,7 +13,8 @@ const environmentSchema = z.object({
 /** Where the environments of a job came from. */
 export interface JobEnvironment {
   readonly jobDir: string;
-  readonly runId: string;
+  /** One for each sitting. */
+  readonly runIds: readonly string[];
   readonly type: string;
   readonly providerConfig: unknown;
   readonly baseDir: string;
@@ -25,15 +26,15 @@ export async function readJobEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<JobEnvironment | null> {
   const paths = jobPaths(jobDir);
-  const { started } = await readJobJournal(paths.journal).catch(() => ({ started: null }));
+  const { started, runIds } = await readJobJournal(paths.journal).catch(() => ({ started: null, runIds: [] }));
   if (!started) return null;
   const { environment } = environmentSchema.parse(JSON.parse(await readFile(paths.config, "utf8")));
   return {
     jobDir,
-    runId: started.run_id,
+    runIds,
     type: environment.type,
     providerConfig: fillIn(environment.provider_config, env),
-    baseDir: started.job_file === null ? jobDir : dirname(started.job_file),
+    baseDir: started.base_dir,
   };
 }
 

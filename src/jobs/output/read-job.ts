@@ -3,7 +3,8 @@ import { RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
 import { planOfJournal, readJobJournal, type JobStartedLine } from "./job-journal.ts";
 import { jobPaths } from "./job-paths.ts";
 import type { JobResultFile } from "./job-result-schema.ts";
-import { JobTally, type PlannedTrial } from "./job-tally.ts";
+import { JobTally } from "./job-tally.ts";
+import { keyOf, type PlannedTrial } from "./planned-trial.ts";
 import type { TrialResultFile } from "./trial-result-schema.ts";
 
 /** A job as its directory tells it, at any instant: running, finished, or left by a process that died. */
@@ -20,42 +21,30 @@ export interface JobRecord {
 
 /** Reads a job directory from its journal, which is right even when result.json is behind or missing. */
 export async function readJob(dir: string): Promise<JobRecord> {
-  const { started, finished, ended } = await readJobJournal(jobPaths(dir).journal).catch((error: unknown) => {
+  const journal = await readJobJournal(jobPaths(dir).journal).catch((error: unknown) => {
     if (systemCodeOf(error) !== "ENOENT" && systemCodeOf(error) !== "ENOTDIR") throw error;
     throw new RolloutError("not_found", `${dir} is not a job directory: it has no .rollout/journal.jsonl`, {
       hint: "name the directory that a job made, as in jobs/my-job",
     });
   });
+  const { started, ended, finished } = journal;
   if (!started) throw new RolloutError("not_found", `${dir}: its journal has no beginning, so the job never started`);
   const plan = planOfJournal(started);
   const tally = new JobTally(plan, started.metrics, started.has_verifier);
-  const indexes = [...finished.keys()].sort((a, b) => a - b);
-  for (const index of indexes) {
-    const result = finished.get(index);
+  const trials = plan.flatMap((trial, index) => {
+    const result = finished.get(keyOf(trial));
     if (result) tally.add(index, result);
-  }
+    return result ?? [];
+  });
   tally.skip(ended?.skipped ?? []);
-  const startedAt = Date.parse(started.started_at);
-  const lastAt = ended
-    ? Date.parse(ended.ended_at)
-    : Math.max(startedAt, ...[...finished.values()].map((result) => Date.parse(result.timestamps.ended_at)));
   const result = tally.result({
     jobName: started.job_name,
-    startedAt,
-    endedAt: ended ? lastAt : null,
-    durationSec: ended?.duration_sec ?? (lastAt - startedAt) / 1000,
+    sittings: journal.sittings,
     isCancelled: ended?.cancelled ?? false,
     isStoppedByBudget: ended?.stopped_by_budget ?? false,
     warnings: ended?.warnings ?? started.warnings,
   });
-  return {
-    dir,
-    started,
-    hasEnded: ended !== null,
-    plan,
-    trials: indexes.flatMap((index) => finished.get(index) ?? []),
-    result,
-  };
+  return { dir, started, hasEnded: ended !== null, plan, trials, result };
 }
 
 /** Reads the result of one trial directory; null when it holds none. */

@@ -13,6 +13,15 @@ export interface TrialErrorFile {
   readonly blame: Blame;
 }
 
+/** Hashes of what a trial's result depends on, made from templates and never from values of variables; null when unknown. */
+export interface TrialInputsFile {
+  readonly task: string | null;
+  readonly agent: string | null;
+  readonly environment: string | null;
+  /** Timeouts, the verifier's keys and the instruction's place. */
+  readonly settings: string | null;
+}
+
 /** A trial's result.json, field for field; times are ISO 8601 in UTC. */
 export interface TrialResultFile {
   readonly task_name: string;
@@ -43,7 +52,7 @@ export interface TrialResultFile {
     readonly ended_at: string;
   };
   readonly trial_id: string;
-  /** 1 + retries. */
+  /** 1 + retries, over all sittings of the job. */
   readonly tries: number;
   readonly warnings: readonly string[];
   /** Why nobody should rely on the reward; empty when nothing was found. */
@@ -59,6 +68,7 @@ export interface TrialResultFile {
     readonly metadata: Readonly<Record<string, unknown>>;
     readonly dataset_version: string | null;
   };
+  readonly inputs: TrialInputsFile;
   readonly environment: { readonly [key: string]: FactValue } | null;
   /** Processes the agent had left running when it ended. */
   readonly leftovers: readonly { readonly pid: number; readonly command: string }[];
@@ -95,6 +105,12 @@ export function toUnit(result: TrialResultFile): Unit {
     tries: result.tries,
     warnings: result.warnings,
   };
+}
+
+/** A trial that was cut off by what happened to the job, and not by anything of its own. */
+export function isInterrupted({ error }: Pick<TrialResultFile, "error">): boolean {
+  if (error === null) return false;
+  return error.type === "trial_cancelled" || (error.type === "internal_error" && error.cause === "infrastructure");
 }
 
 /** A trial is failed when an error kept it from its end; a failed teardown alone does not. */

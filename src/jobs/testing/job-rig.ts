@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock, type Clock } from "../../base/clock.ts";
@@ -19,6 +20,8 @@ import { defineJob } from "../config/load-job.ts";
 import type { JobResultFile } from "../output/job-result-schema.ts";
 import type { TrialResultFile } from "../output/trial-result-schema.ts";
 import { prepareJob, type PreparedJob } from "../prepare-job.ts";
+import { openEarlierWork } from "../resume/open-earlier-work.ts";
+import { planSitting, type SittingWishes } from "../resume/plan-sitting.ts";
 import { runPreparedJob, type JobRun } from "../run-job.ts";
 import type { TaskSelection } from "../tasks/select-tasks.ts";
 import { findAct, type Ending, type JobScript, type RigCall } from "./acts.ts";
@@ -46,6 +49,8 @@ export interface RigOptions {
   readonly onPrepared?: (prepared: PreparedJob) => void;
   /** Sees what the provider is opened with. */
   readonly onOpen?: (options: OpenProviderOptions) => void;
+  /** Takes up the job that `root` holds already. */
+  readonly resume?: Partial<SittingWishes>;
   /** Where everything stands; a fresh temporary directory when absent. */
   readonly root?: string;
 }
@@ -101,7 +106,12 @@ export function startJob(options: RigOptions = {}): RunningJob {
   let provider: EnvironmentProvider | undefined;
 
   const run = async (): Promise<FinishedJob> => {
-    const shared = { host, clock: options.clock ?? systemClock, signal: stop.signal, runId: "run-1" };
+    const shared = {
+      host,
+      clock: options.clock ?? systemClock,
+      signal: stop.signal,
+      runId: options.resume ? randomUUID() : "run-1",
+    };
     const module = rigProvider(options, jobDir, (opened) => (provider = opened));
     await using prepared = await prepareJob(defineJob(config, root, [], host), {
       ...shared,
@@ -116,7 +126,12 @@ export function startJob(options: RigOptions = {}): RunningJob {
       options.onEvent?.(event);
     };
     const onLog = (entry: LogEntry): void => void logs.push(entry);
-    return finishedJob(await runPreparedJob(prepared, { ...shared, forceSignal: force.signal, onEvent, onLog }));
+    await using earlier = options.resume ? await openEarlierWork(jobDir, shared) : null;
+    const wishes = { retryFailed: [], acceptChanges: false, signal: stop.signal, ...options.resume };
+    const sitting = earlier && (await planSitting(prepared, earlier, wishes));
+    return finishedJob(
+      await runPreparedJob(prepared, { ...shared, forceSignal: force.signal, sitting, onEvent, onLog }),
+    );
   };
   const finished = run();
   // A test may look at it only after other things have happened.

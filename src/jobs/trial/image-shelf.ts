@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
@@ -139,11 +140,7 @@ export class ImageShelf {
     signal.throwIfAborted();
     const dir = join(imagesDir, toPathSegment(plan.key));
     await mkdir(dir, { recursive: true });
-    const file = await openCappedStream(
-      join(dir, `${plan.kind}${failedTries === 0 ? "" : `-${failedTries + 1}`}.log`),
-      outputLimitBytes,
-      redactor,
-    );
+    const file = await openCappedStream(freeLog(dir, plan.kind, failedTries), outputLimitBytes, redactor);
     const tail = new OutputTail(clock, redactor, (line) => onActivity(`${plan.kind} ${shortName(plan)}: ${line}`));
     const output: OutputSink = tail.watch(file);
     const limit = { clock, limitMs, parent: signal, what: `image ${plan.kind}`, graceMs: killGraceMs };
@@ -157,6 +154,14 @@ export class ImageShelf {
     } finally {
       await file.close().catch(() => {});
     }
+  }
+}
+
+// An earlier sitting may have left logs of its own.
+function freeLog(dir: string, kind: string, failedTries: number): string {
+  for (let n = failedTries + 1; ; n++) {
+    const path = join(dir, `${kind}${n === 1 ? "" : `-${n}`}.log`);
+    if (!existsSync(path)) return path;
   }
 }
 

@@ -31,7 +31,9 @@ export async function runTrial(
   context.emit({ type: "unit_started", at: context.clock.now(), key: trial.key, labels: trialLabels(trial) });
   try {
     mkdirSync(trialPaths(context.jobDir, trial.key).dir, { recursive: true });
-    return await runTries(trial, context, slot, ledger, onResult);
+    const earlier = await context.reopen(trial);
+    ledger.begin(await context.inputsOf(trial), earlier);
+    return await runTries(trial, context, slot, ledger, onResult, earlier?.count ?? 0);
   } catch (thrown) {
     // A bug of ours or a disk that takes nothing more: the trial still has a result, if only in the journal.
     context.log.write("error", "a trial ended unexpectedly", { trial: trial.key, error: describeThrown(thrown) });
@@ -51,6 +53,7 @@ async function runTries(
   slot: Slot,
   ledger: TrialLedger,
   onResult: OnResult,
+  earlierTries: number,
 ): Promise<TrialResultFile> {
   const { job, clock, redactor, emit } = context;
   const paths = trialPaths(context.jobDir, trial.key);
@@ -73,7 +76,7 @@ async function runTries(
   };
   const keepCall = async (error: unknown): Promise<void> => {
     ledger.countRetry();
-    await keepCallEvidence(paths, budget.used, describeThrown(error), redactor);
+    await keepCallEvidence(paths, earlierTries + budget.used, describeThrown(error), redactor);
   };
   for (let lost = 0; ; lost++) {
     const state: TryState = {
@@ -115,7 +118,7 @@ async function runTries(
     const end = await endTry(state, ledger, budget, onResult);
     if (end.kind === "finished") return end.result;
     ledger.countRetry();
-    await keepTryEvidence(paths, budget.used, end.failure.detail, redactor);
+    await keepTryEvidence(paths, earlierTries + budget.used, end.failure.detail, redactor);
     try {
       await waitToRetry(end.waitMs, end.failure);
     } catch (thrown) {

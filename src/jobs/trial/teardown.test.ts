@@ -32,7 +32,7 @@ describe("giving an environment back", () => {
       faults: async ({ operation }) => {
         if (operation !== "destroy") return;
         const { finished } = await readJobJournal(join(job.jobDir, ".rollout/journal.jsonl"));
-        reward = finished.get(0)?.reward;
+        reward = finished.get(onlyTrial)?.reward;
       },
     });
     await job.finished;

@@ -4,7 +4,10 @@ import type { Redactor } from "../../base/redactor.ts";
 import type { EnvironmentProvider } from "../../environments/environment.ts";
 import type { RunListener } from "../../store/run.ts";
 import type { Job } from "../config/job.ts";
+import type { EarlierTries } from "../output/set-aside.ts";
+import type { TrialInputsFile } from "../output/trial-result-schema.ts";
 import type { ImageShelf } from "./image-shelf.ts";
+import type { Trial } from "./trial.ts";
 
 /** What every trial of a job shares. */
 export interface TrialContext {
@@ -16,6 +19,10 @@ export interface TrialContext {
   readonly redactor: Redactor;
   readonly log: Log;
   readonly emit: RunListener;
+  /** What a trial depends on, in hashes; what cannot be read is null. */
+  inputsOf(trial: Trial): Promise<TrialInputsFile>;
+  /** Makes room for a trial that an earlier sitting began; null when none did. */
+  reopen(trial: Trial): Promise<EarlierTries | null>;
   /** Labels that every environment of this run carries: run id and owner. */
   readonly labels: Readonly<Record<string, string>>;
   /** Ends the work of running trials. */

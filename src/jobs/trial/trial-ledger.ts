@@ -1,4 +1,5 @@
-import type { TrialResultFile } from "../output/trial-result-schema.ts";
+import type { EarlierTries } from "../output/set-aside.ts";
+import type { TrialInputsFile, TrialResultFile } from "../output/trial-result-schema.ts";
 import type { AgentUsage } from "./collect-logs.ts";
 import type { TeardownReport } from "./environment-lease.ts";
 import { blameOf, type Failure } from "./failure.ts";
@@ -21,6 +22,8 @@ export class TrialLedger {
   readonly #untrusted: string[] = [];
   #moreWarnings = 0;
   #tries = 1;
+  #lostTries = 0;
+  #inputs: TrialInputsFile = { task: null, agent: null, environment: null, settings: null };
   #state: TryState | undefined;
   #outcome: TryOutcome | undefined;
   #cost: number | null = 0;
@@ -34,6 +37,17 @@ export class TrialLedger {
     this.#context = context;
     this.#startedAt = context.clock.now();
     this.#from = context.clock.monotonic();
+  }
+
+  /** Takes what the trial depends on, and what its tries in earlier sittings came to. */
+  begin(inputs: TrialInputsFile, earlier: EarlierTries | null): void {
+    this.#inputs = inputs;
+    if (!earlier) return;
+    const { count, result, lost } = earlier;
+    this.#tries = count + 1;
+    this.#lostTries = lost;
+    this.#cost = result ? result.cost : 0;
+    this.#usage = result && usageOf(result);
   }
 
   warn(message: string): void {
@@ -61,7 +75,7 @@ export class TrialLedger {
   endTry(outcome: TryOutcome, cost: number | null, usage: AgentUsage | null): void {
     this.#outcome = outcome;
     this.#cost = this.#cost === null || cost === null ? null : this.#cost + cost;
-    this.#usage = usage;
+    this.#usage = addUsage(this.#usage, usage);
   }
 
   beginTeardown(): void {
@@ -73,6 +87,7 @@ export class TrialLedger {
     const { clock } = this.#context;
     const { task, agent, attempt, datasetName, id } = this.#trial;
     this.failure = failure;
+    const cost = this.#totalCost();
     this.#result = {
       task_name: task.name,
       dataset_name: datasetName,
@@ -80,7 +95,7 @@ export class TrialLedger {
       attempt,
       task_git_commit_id: task.gitCommitId,
       reward,
-      cost: this.#cost,
+      cost,
       error: failure && {
         type: failure.type,
         message: failure.message,
@@ -120,6 +135,7 @@ export class TrialLedger {
         metadata: task.status === "ready" ? task.config.metadata : {},
         dataset_version: this.#trial.datasetVersion,
       },
+      inputs: this.#inputs,
       environment: this.#outcome?.environment?.facts ?? null,
       leftovers: this.#state?.leftovers.map(({ pid, command }) => ({ pid, command })) ?? [],
       teardown: null,
@@ -158,6 +174,15 @@ export class TrialLedger {
     return this.#result;
   }
 
+  // An environment that costs nothing now cost nothing in a try that left no word.
+  #totalCost(): number | null {
+    if (this.#lostTries === 0 || this.#cost === 0) return this.#cost;
+    this.warn(
+      `what ${this.#lostTries === 1 ? "an interrupted try" : `${this.#lostTries} interrupted tries`} cost is not known`,
+    );
+    return null;
+  }
+
   #allWarnings(): string[] {
     return this.#moreWarnings > 0 ? [...this.#warnings, `and ${this.#moreWarnings} more`] : [...this.#warnings];
   }
@@ -171,6 +196,20 @@ export class TrialLedger {
     const times = this.#state?.phases.timesOf(phase);
     return times ? toIso(times[edge]) : null;
   }
+}
+
+function usageOf({ agent_usage: usage }: TrialResultFile): AgentUsage | null {
+  return usage && { costUsd: usage.cost_usd, inputTokens: usage.input_tokens, outputTokens: usage.output_tokens };
+}
+
+function addUsage(a: AgentUsage | null, b: AgentUsage | null): AgentUsage | null {
+  if (!a || !b) return a ?? b;
+  const add = (x: number | null, y: number | null): number | null => (x === null ? y : x + (y ?? 0));
+  return {
+    costUsd: add(a.costUsd, b.costUsd),
+    inputTokens: add(a.inputTokens, b.inputTokens),
+    outputTokens: add(a.outputTokens, b.outputTokens),
+  };
 }
 
 function toIso(ms: number): string {

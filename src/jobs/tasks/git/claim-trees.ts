@@ -6,7 +6,7 @@ import { noSecrets } from "../../../base/redactor.ts";
 import { writeFileAtomic } from "../../../base/writers/atomic-file.ts";
 import { mapBounded } from "../map-bounded.ts";
 import { exists, treeDirectory, usageFile, type RepositoryLayout } from "./cache-layout.ts";
-import { acquireCacheLock } from "./cache-lock.ts";
+import { acquireProcessLock } from "../../../base/process-lock.ts";
 import { readOwner } from "../../../base/process-owner.ts";
 
 export interface ClaimOptions {
@@ -23,7 +23,7 @@ export async function claimTrees(
   options: ClaimOptions,
 ): Promise<(string | null)[]> {
   const { host, clock } = options;
-  await using _shelf = await acquireCacheLock(layout.shelfLock, options);
+  await using _shelf = await acquireProcessLock(layout.shelfLock, options);
   await mkdir(layout.holders, { recursive: true });
   const owner = readOwner(host);
   const holder = join(layout.holders, `${owner.hostname.slice(0, 100)}-${owner.bootId}-${owner.pid}.json`);

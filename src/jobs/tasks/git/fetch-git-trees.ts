@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Log } from "../../../base/log.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../../base/rollout-error.ts";
 import { mapBounded } from "../map-bounded.ts";
-import { acquireCacheLock } from "./cache-lock.ts";
+import { acquireProcessLock } from "../../../base/process-lock.ts";
 import { gitCacheRoot, layoutOf, type RepositoryLayout } from "./cache-layout.ts";
 import { claimTrees, type ClaimOptions } from "./claim-trees.ts";
 import { exportTrees } from "./export-trees.ts";
@@ -121,7 +121,7 @@ async function fetchMissing(
     options.log.write("info", line);
     options.onProgress?.(line);
   };
-  await using _fetching = await acquireCacheLock(layout.fetchLock, {
+  await using _fetching = await acquireProcessLock(layout.fetchLock, {
     ...options,
     onWait: (owner) => say(`waiting for process ${owner.pid}, which is fetching ${url.shown}`),
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import type { Host } from "../../../base/host.ts";
 import { decodePath, gitCacheRoot, isCommitName, layoutOf, usageFile, type RepositoryLayout } from "./cache-layout.ts";
-import { tryCacheLock } from "./cache-lock.ts";
+import { tryProcessLock } from "../../../base/process-lock.ts";
 import { isOwnerAlive, parseOwner } from "../../../base/process-owner.ts";
 
 /** What the cache keeps of one commit. */
@@ -69,9 +69,9 @@ export async function cleanGitCache(cacheDir: string, options: CleanGitCacheOpti
 }
 
 async function cleanRepository(layout: RepositoryLayout, options: CleanGitCacheOptions): Promise<number | null> {
-  await using fetching = await tryCacheLock(layout.fetchLock, options);
+  await using fetching = await tryProcessLock(layout.fetchLock, options);
   if (fetching === null) return null;
-  await using shelf = await tryCacheLock(layout.shelfLock, options);
+  await using shelf = await tryProcessLock(layout.shelfLock, options);
   if (shelf === null || (await isHeld(layout, options))) return null;
   const commits = (await listNames(layout.directory)).filter(isCommitName);
   const old: string[] = [];

@@ -1,30 +1,32 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import type { Clock } from "../../../base/clock.ts";
-import type { Host } from "../../../base/host.ts";
-import { systemCodeOf } from "../../../base/rollout-error.ts";
-import { isOwnerAlive, parseOwner, readOwner, type ProcessOwner } from "../../../base/process-owner.ts";
+import type { Clock } from "./clock.ts";
+import type { Host } from "./host.ts";
+import { systemCodeOf } from "./rollout-error.ts";
+import { isOwnerAlive, parseOwner, readOwner, type ProcessOwner } from "./process-owner.ts";
 
-export interface CacheLockOptions {
+export interface ProcessLockOptions {
   readonly host: Host;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Takes a process of another machine for alive however old its lock is. */
+  readonly trustsForeign?: boolean | undefined;
   /** Told once, when somebody else holds the lock. */
   readonly onWait?: ((owner: ProcessOwner) => void) | undefined;
 }
 
 /** A held lock; disposing it gives it back. */
-export type CacheLock = AsyncDisposable;
+export type ProcessLock = AsyncDisposable;
 
 const pollMs = 10;
 const largestPollMs = 300;
 
 /** Waits until the lock directory is ours. A lock whose process is dead is taken over, by one taker only. */
-export async function acquireCacheLock(path: string, options: CacheLockOptions): Promise<CacheLock> {
+export async function acquireProcessLock(path: string, options: ProcessLockOptions): Promise<ProcessLock> {
   let waitMs = pollMs;
   let isTold = false;
   for (;;) {
-    const lock = await tryCacheLock(path, options);
+    const lock = await tryProcessLock(path, options);
     if (lock !== null) return lock;
     const holder = await readHolder(path);
     if (holder !== null && !isTold) {
@@ -38,20 +40,22 @@ export async function acquireCacheLock(path: string, options: CacheLockOptions):
 }
 
 /** The lock if it is free or its process is dead, null when somebody alive holds it. */
-export async function tryCacheLock(path: string, options: CacheLockOptions): Promise<CacheLock | null> {
+export async function tryProcessLock(path: string, options: ProcessLockOptions): Promise<ProcessLock | null> {
   options.signal.throwIfAborted();
   const lock = await createLock(path, options.host);
   if (lock !== null) return lock;
   const holder = await readHolder(path);
-  if (holder === null || isOwnerAlive(holder.owner, options.host, options.clock.now() - holder.since)) return null;
+  if (holder === null) return null;
+  const ageMs = options.trustsForeign === true ? 0 : options.clock.now() - holder.since;
+  if (isOwnerAlive(holder.owner, options.host, ageMs)) return null;
   // Two may find the same dead lock: only the one who locks its token may remove it, and only while it still stands.
-  await using taking = await tryCacheLock(`${path}.${holder.token}`, options);
+  await using taking = await tryProcessLock(`${path}.${holder.token}`, options);
   if (taking === null || (await readHolder(path))?.token !== holder.token) return null;
   await discard(path, holder.token);
   return createLock(path, options.host);
 }
 
-async function createLock(path: string, host: Host): Promise<CacheLock | null> {
+async function createLock(path: string, host: Host): Promise<ProcessLock | null> {
   const token = randomBytes(4).toString("hex");
   const staging = `${path}-${token}.new`;
   // The whole directory may have been cleaned away while we waited.
@@ -81,7 +85,8 @@ async function discard(path: string, token: string): Promise<void> {
   }
 }
 
-async function readHolder(path: string): Promise<{ owner: ProcessOwner; token: string; since: number } | null> {
+/** Who holds a lock, and since when; null when nobody does. */
+export async function readHolder(path: string): Promise<{ owner: ProcessOwner; token: string; since: number } | null> {
   try {
     const file = `${path}/owner.json`;
     const text = await readFile(file, "utf8");

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../../base/clock.ts";
-import { readHost } from "../../../base/host.ts";
-import { acquireCacheLock, tryCacheLock } from "./cache-lock.ts";
+import { systemClock } from "./clock.ts";
+import { readHost } from "./host.ts";
+import { acquireProcessLock, tryProcessLock } from "./process-lock.ts";
 
 const host = readHost(process);
 const options = { host, clock: systemClock, signal: new AbortController().signal };
@@ -30,7 +30,7 @@ async function contend(path: string): Promise<number> {
   let inside = 0;
   let most = 0;
   const work = async (): Promise<void> => {
-    await using _lock = await acquireCacheLock(path, options);
+    await using _lock = await acquireProcessLock(path, options);
     most = Math.max(most, ++inside);
     await new Promise((resolve) => setTimeout(resolve, 1));
     inside--;
@@ -60,23 +60,29 @@ test("a takeover that died half way is itself taken over", async () => {
 
 test("a lock of an earlier boot is dead even if its pid lives again", async () => {
   const path = await makeLockPath({ pid: host.pid, bootId: "earlier" });
-  await using lock = await tryCacheLock(path, { ...options, host: { ...host, platform: "linux" } });
+  await using lock = await tryProcessLock(path, { ...options, host: { ...host, platform: "linux" } });
   expect(lock).not.toBeNull();
 });
 
 test("a lock of another machine is respected until it has been silent for long", async () => {
   const path = await makeLockPath({ hostname: "elsewhere" });
-  expect(await tryCacheLock(path, options)).toBeNull();
+  expect(await tryProcessLock(path, options)).toBeNull();
   await utimes(join(path, "owner.json"), 1_000, 1_000);
-  await using lock = await tryCacheLock(path, options);
+  await using lock = await tryProcessLock(path, options);
   expect(lock).not.toBeNull();
+});
+
+test("a lock of another machine is respected for good where that is asked for", async () => {
+  const path = await makeLockPath({ hostname: "elsewhere" });
+  await utimes(join(path, "owner.json"), 1_000, 1_000);
+  expect(await tryProcessLock(path, { ...options, trustsForeign: true })).toBeNull();
 });
 
 test("waiting names the holder once and ends with the signal", async () => {
   const path = await makeLockPath({ pid: host.pid });
   const controller = new AbortController();
   const waits: number[] = [];
-  const waiting = acquireCacheLock(path, {
+  const waiting = acquireProcessLock(path, {
     ...options,
     signal: controller.signal,
     onWait: (owner) => {

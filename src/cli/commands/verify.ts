@@ -1,0 +1,45 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { plainText } from "../../base/terminal-text.ts";
+import { resumeCommand } from "../../jobs/describe-run.ts";
+import { verifyJob, type Difference } from "../../jobs/output/verify-job.ts";
+import { countText } from "../../report/number-text.ts";
+import type { CliContext } from "../cli-context.ts";
+import { exitCodes } from "../exit-codes.ts";
+
+/** `rollout verify`: recomputes what a job recorded; 1 when something is recorded otherwise. */
+export async function verifyCommand(
+  directory: string,
+  options: { readonly json?: boolean },
+  { host, terminal }: CliContext,
+): Promise<number> {
+  const dir = resolve(host.cwd, directory);
+  if (!existsSync(dir)) throw new RolloutError("not_found", `${directory} does not exist`);
+  const { hasEnded, trials, compared, differences } = await verifyJob(dir);
+  if (options.json) {
+    const found = { has_ended: hasEnded, trials, compared, differences };
+    terminal.out(`${JSON.stringify({ schema_version: 1, job_dir: dir, ...found }, null, 2)}\n`);
+  } else {
+    for (const difference of differences) terminal.out(`${describe(difference)}\n`);
+    const what = `${countText(trials, "trial")}, ${countText(compared, "value")}`;
+    terminal.out(
+      differences.length === 0
+        ? `everything is as its trials say: ${what}\n`
+        : `${countText(differences.length, "difference")} in ${what}\n`,
+    );
+    if (!hasEnded)
+      terminal.out(`this job has not ended, so that result.json may be behind: ${resumeCommand(dir, host.cwd)}\n`);
+  }
+  return differences.length === 0 ? exitCodes.done : exitCodes.gate;
+}
+
+const longestValue = 200;
+
+function describe({ file, field, recorded, recomputed }: Difference): string {
+  const text = (value: unknown): string =>
+    (value === undefined ? "nothing" : JSON.stringify(value)).slice(0, longestValue);
+  return plainText(
+    `${file}${field === "" ? "" : ` ${field}`}: recorded ${text(recorded)}, recomputed ${text(recomputed)}`,
+  );
+}

@@ -1,0 +1,35 @@
+import type { CliContext } from "./cli-context.ts";
+import { listenToInterrupts, type Interrupts } from "./interrupts.ts";
+import { openRunReporter, type JsonMode, type RunReporter } from "./run-reporter.ts";
+
+/** How a person wants to be told of a run. */
+export interface ReportOptions {
+  readonly json?: boolean;
+  readonly jsonEvents?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** Which JSON a person wants. */
+export function jsonModeOf({ json, jsonEvents }: ReportOptions): JsonMode {
+  return jsonEvents ? "events" : json ? "final" : null;
+}
+
+/** Opens the report of a run and listens to the signals that end it. */
+export function listenAndReport(
+  options: ReportOptions,
+  { terminal, clock, process }: CliContext,
+): Disposable & { readonly reporter: RunReporter; readonly interrupts: Interrupts } {
+  using opened = new DisposableStack();
+  const reporter = opened.use(
+    openRunReporter({ terminal, clock, json: jsonModeOf(options), quiet: options.quiet === true }),
+  );
+  const interrupts = opened.use(
+    listenToInterrupts(
+      process,
+      (name) => reporter.say(`${name}: stopping the running trials and cleaning up; once more to stop waiting`),
+      () => reporter.say("not waiting any longer"),
+    ),
+  );
+  const kept = opened.move();
+  return { reporter, interrupts, [Symbol.dispose]: () => kept.dispose() };
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import { silentLog } from "../base/log.ts";
+import { plainText } from "../base/terminal-text.ts";
+import { raceWithSignal } from "../engine/race-with-signal.ts";
+import { loadProviderModule } from "../environments/registry.ts";
+import type { Job } from "../jobs/config/job.ts";
+import { describeChanges } from "../jobs/resume/job-changes.ts";
+import type { EarlierWork } from "../jobs/resume/open-earlier-work.ts";
+import { planSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
+import type { PreparedJob } from "../jobs/prepare-job.ts";
+import { runPreparedJob, type JobRun } from "../jobs/run-job.ts";
+import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
+import { countText } from "../report/number-text.ts";
+import type { CliContext } from "./cli-context.ts";
+import { exitCodeOfJob, exitCodes } from "./exit-codes.ts";
+import type { Interrupts } from "./interrupts.ts";
+import { prepareInterruptibly } from "./prepare-interruptibly.ts";
+import { printError, printProblems } from "./print-error.ts";
+import type { JsonMode, RunReporter } from "./run-reporter.ts";
+
+/** A job that a person wants to run, for the first time or again. */
+export interface JobWish {
+  readonly job: Job;
+  readonly selection: TaskSelection;
+  /** What earlier sittings left; null for a new job. */
+  readonly earlier: EarlierWork | null;
+  readonly wishes: Omit<SittingWishes, "signal">;
+  readonly json: JsonMode;
+  readonly quiet: boolean;
+}
+
+/** Prepares a job, runs what is to be run of it, tells how it ended and returns its exit code. */
+export async function runJob(
+  wish: JobWish,
+  reporter: RunReporter,
+  interrupts: Interrupts,
+  { host, clock, terminal }: CliContext,
+): Promise<number> {
+  const { signal, forceSignal } = interrupts;
+  const { earlier, quiet, json } = wish;
+  const runId = randomUUID();
+  await using prepared = await prepareInterruptibly(wish.job, {
+    host,
+    clock,
+    signal,
+    log: silentLog,
+    runId,
+    selection: wish.selection,
+    loadProvider: loadProviderModule,
+    onProgress: (line) => quiet || terminal.err(`${line}\n`),
+  });
+  if (!quiet) printProblems(prepared.taskProblems, terminal, host.cwd);
+  const sitting = earlier && (await planSitting(prepared, earlier, { ...wish.wishes, signal }));
+  if (sitting && !quiet) {
+    for (const line of describeChanges(sitting.changes)) terminal.err(`${plainText(line)}\n`);
+    const left = sitting.trials.length;
+    terminal.err(
+      `taken up again: ${prepared.trials.length - left} of ${countText(prepared.trials.length, "trial")} stay, ${left} to run\n`,
+    );
+  }
+  await probe(prepared, sitting?.trials.length === 0, signal);
+
+  const run = await runPreparedJob(prepared, {
+    runId,
+    host,
+    clock,
+    signal,
+    forceSignal,
+    sitting,
+    onEvent: reporter.onEvent,
+    onLog: (entry) => reporter.say(`${entry.level}: ${entry.message}`),
+  });
+  const exitCode =
+    run.unwritten === null
+      ? exitCodeOfJob(run.result, interrupts.received)
+      : printError(run.unwritten, terminal, host.cwd);
+  if (json === "final")
+    terminal.out(
+      `${JSON.stringify({ schema_version: 1, job_dir: run.dir, exit_code: exitCode, result: run.result })}\n`,
+    );
+  if (!quiet) for (const line of keptLines(run.kept)) terminal.err(`${line}\n`);
+  for (const id of run.leftBehind) {
+    const command = prepared.provider.removeCommand(id);
+    terminal.err(
+      `rollout: environment ${id} was left behind${command === null ? "" : `; remove it with: ${command}`}\n`,
+    );
+  }
+  if (exitCode === exitCodes.incomplete && quiet)
+    terminal.err(
+      `rollout: ${run.result.failed_trials} of ${run.result.total_trials} trials have no reward; see ${run.dir}\n`,
+    );
+  return exitCode;
+}
+
+// Where nothing is left to run, an engine that does not answer keeps nobody from the results.
+async function probe(prepared: PreparedJob, isDone: boolean, signal: AbortSignal): Promise<void> {
+  const asked = raceWithSignal(prepared.probe(), signal, () => {});
+  await (isDone ? asked.catch(() => signal.throwIfAborted()) : asked);
+}
+
+const mostKept = 5;
+
+function keptLines(kept: JobRun["kept"]): string[] {
+  const shown = kept
+    .slice(0, mostKept)
+    .map(({ id, enter }) => `kept environment ${id}${enter === null ? "" : `; enter it with: ${enter}`}`);
+  return kept.length > mostKept
+    ? [...shown, `and ${kept.length - mostKept} more: each trial's result.json names its own`]
+    : shown;
+}

@@ -1,0 +1,153 @@
+import { RolloutError } from "../../base/rollout-error.ts";
+import { redactJson } from "../../base/redactor.ts";
+import { JobInputs } from "../inputs/job-inputs.ts";
+import type { TaskReadLine } from "../output/job-journal.ts";
+import type { SittingFile } from "../output/job-result-schema.ts";
+import type { ReopenedDirectory } from "../output/open-job-output.ts";
+import { isInterrupted, isFailed, type TrialResultFile } from "../output/trial-result-schema.ts";
+import type { PreparedJob } from "../prepare-job.ts";
+import { mapBounded } from "../tasks/map-bounded.ts";
+import type { FailureType } from "../trial/failure.ts";
+import type { Trial } from "../trial/trial.ts";
+import { describeChanges, findKeyChanges, findTaskChanges, type JobChange } from "./job-changes.ts";
+import type { EarlierWork } from "./open-earlier-work.ts";
+import { settleTrial, type SettledTrial } from "./settle-trial.ts";
+
+export interface SittingWishes {
+  /** Which failed trials run again: all, those with one of the types, or none. */
+  readonly retryFailed: "all" | readonly FailureType[];
+  readonly acceptChanges: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** How a job is taken up again: what of it stays, what runs, and what its readers must know. */
+export interface PlannedSitting {
+  readonly directory: ReopenedDirectory;
+  readonly sittings: readonly SittingFile[];
+  /** By key: what the earlier sittings came to, of trials that stay and of those that run again. */
+  readonly settled: ReadonlyMap<string, SettledTrial>;
+  /** In plan order. */
+  readonly trials: readonly Trial[];
+  readonly inputs: JobInputs;
+  readonly changes: readonly JobChange[];
+  /** Content of tasks that is not what the journal has. */
+  readonly taskLines: readonly TaskReadLine[];
+  readonly warnings: readonly string[];
+}
+
+/** Decides what is left to run of a job; rejects when results would depend on other inputs and nobody accepted that. */
+export async function planSitting(
+  prepared: PreparedJob,
+  earlier: EarlierWork,
+  wishes: SittingWishes,
+): Promise<PlannedSitting> {
+  const { job, trials } = prepared;
+  const { journal, paths } = earlier;
+  const settledList = await mapBounded(trials, 16, (trial) =>
+    settleTrial(paths.dir, trial, journal.finished.get(trial.key) ?? null),
+  );
+  const settled = new Map(trials.map((trial, index) => [trial.key, settledList[index] ?? neverRun] as const));
+  const hasResult = (trial: Trial): boolean => settled.get(trial.key)?.result !== null;
+  const inputs = new JobInputs(job);
+  const gone = [...journal.finished].filter(([key]) => !settled.has(key)).map(([, result]) => result);
+  const content = await readContent(trials.filter(hasResult), earlier, inputs, wishes.signal);
+  const changes =
+    trials.some(hasResult) || gone.length > 0
+      ? [
+          ...findKeyChanges(earlier.config ?? {}, JSON.parse(redactJson(job.document, prepared.redactor)) as Table),
+          ...content.flatMap(({ changes: found }) => found),
+          ...describeGone(gone),
+        ]
+      : [];
+  if (changes.length > 0 && !wishes.acceptChanges) throw refusal(paths.dir, changes);
+  return {
+    directory: earlier,
+    sittings: journal.sittings,
+    settled,
+    trials: trials.filter((trial) => runsAgain(settled.get(trial.key)?.result ?? null, wishes.retryFailed)),
+    inputs,
+    changes,
+    taskLines: content.flatMap(({ line }) => line ?? []),
+    warnings: await warningsOf(prepared, settled, inputs, gone, wishes),
+  };
+}
+
+type Table = Readonly<Record<string, unknown>>;
+
+const neverRun: SettledTrial = { result: null, missingIn: null };
+
+function runsAgain(result: TrialResultFile | null, retryFailed: SittingWishes["retryFailed"]): boolean {
+  if (result === null || isInterrupted(result)) return true;
+  if (retryFailed === "all") return isFailed(result);
+  return result.error !== null && retryFailed.includes(result.error.type);
+}
+
+interface TaskContent {
+  readonly changes: readonly JobChange[];
+  readonly line: TaskReadLine | null;
+}
+
+async function readContent(
+  trials: readonly Trial[],
+  { journal }: EarlierWork,
+  inputs: JobInputs,
+  signal: AbortSignal,
+): Promise<TaskContent[]> {
+  const tasks = new Map(trials.map((trial) => [`${trial.datasetName}/${trial.task.name}`, trial.task]));
+  return mapBounded([...tasks], 8, async ([name, task]): Promise<TaskContent> => {
+    const before = journal.tasks.get(name);
+    const digest = await inputs.digestOf(task, signal);
+    const isNew = digest !== null && digest.hash !== before?.hash;
+    return {
+      changes: before ? findTaskChanges(name, before, digest) : [],
+      line: isNew ? { type: "task_read", dataset: task.datasetName, task: task.name, ...digest } : null,
+    };
+  });
+}
+
+function describeGone(gone: readonly TrialResultFile[]): JobChange[] {
+  const byTask = Map.groupBy(gone, (result) => `${result.agent_name} on ${result.dataset_name}/${result.task_name}`);
+  return [...byTask].map(([name, results]) => ({
+    what: `trials of ${name}`,
+    lines: [`- attempts ${results.map(({ attempt }) => attempt).join(", ")} are finished`, "+ not in the job"],
+  }));
+}
+
+async function warningsOf(
+  { trials }: PreparedJob,
+  settled: PlannedSitting["settled"],
+  inputs: JobInputs,
+  gone: readonly TrialResultFile[],
+  { retryFailed, signal }: SittingWishes,
+): Promise<string[]> {
+  let others = 0;
+  let keptCount = 0;
+  for (const trial of trials) {
+    const result = settled.get(trial.key)?.result ?? null;
+    if (result === null || runsAgain(result, retryFailed)) continue;
+    keptCount++;
+    const now = await inputs.of(trial.agent.name, trial.task, signal);
+    if (result.inputs && Object.entries(now).some(([kind, hash]) => result.inputs[kind as keyof typeof now] !== hash))
+      others++;
+  }
+  return [
+    ...(others > 0
+      ? [
+          `${others} of ${keptCount} kept trials ran with other inputs than this job has now; see mixed_inputs in result.json`,
+        ]
+      : []),
+    ...(gone.length > 0
+      ? [
+          `${gone.length} finished ${gone.length === 1 ? "trial is" : "trials are"} no longer part of the job and not counted`,
+        ]
+      : []),
+  ];
+}
+
+function refusal(dir: string, changes: readonly JobChange[]): RolloutError {
+  const details = describeChanges(changes);
+  return new RolloutError("config_invalid", `this is not the job whose results are in ${dir}; nothing was started`, {
+    details,
+    hint: "undo the change, choose another --name, or run the rest with what is there now: --accept-changes",
+  });
+}

@@ -1,0 +1,46 @@
+import type { Redactor } from "../../base/redactor.ts";
+import type { JobJournal } from "../output/job-journal.ts";
+import { trialPaths, type JobPaths } from "../output/job-paths.ts";
+import type { JobTally } from "../output/job-tally.ts";
+import { setAside, type EarlierTries } from "../output/set-aside.ts";
+import { writeTrialResult } from "../output/trial-files.ts";
+import { toUnit } from "../output/trial-result-schema.ts";
+import type { RunVoice } from "../run-voice.ts";
+import type { Trial } from "../trial/trial.ts";
+import type { PlannedSitting } from "./plan-sitting.ts";
+
+export interface TakeUpOptions {
+  /** The whole plan. */
+  readonly plan: readonly Trial[];
+  readonly paths: JobPaths;
+  readonly journal: JobJournal;
+  readonly redactor: Redactor;
+  readonly tally: JobTally;
+  readonly voice: RunVoice;
+}
+
+/** Lets a job begin with what its earlier sittings came to, and writes what a crash kept from being written. */
+export async function takeUp(sitting: PlannedSitting, options: TakeUpOptions): Promise<void> {
+  const { plan, paths, journal, redactor, tally, voice } = options;
+  for (const line of sitting.taskLines) await journal.append(line);
+  const again = new Set(sitting.trials);
+  for (const trial of plan) {
+    const { result, missingIn } = sitting.settled.get(trial.key) ?? { result: null, missingIn: null };
+    if (result === null) continue;
+    tally.add(trial.index, result);
+    if (missingIn === "journal") await journal.append({ type: "trial_finished", index: trial.index, result });
+    if (missingIn === "file") await writeTrialResult(trialPaths(paths.dir, trial.key), result, redactor);
+    if (!again.has(trial)) voice.kept(toUnit(result));
+  }
+}
+
+/** Makes room for a trial that runs again; its earlier result is first taken back in the journal. */
+export async function reopenTrial(
+  trial: Trial,
+  sitting: PlannedSitting | null,
+  { paths, journal, redactor }: Pick<TakeUpOptions, "paths" | "journal" | "redactor">,
+): Promise<EarlierTries | null> {
+  if (!sitting) return null;
+  if (sitting.settled.get(trial.key)?.result) await journal.append({ type: "trial_reopened", index: trial.index });
+  return setAside(trialPaths(paths.dir, trial.key), redactor);
+}
