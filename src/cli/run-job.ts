@@ -85,6 +85,10 @@ export async function runJob(
       `rollout: environment ${id} was left behind${command === null ? "" : `; remove it with: ${command}`}\n`,
     );
   }
+  if (run.result.untrusted_trials > 0 && quiet)
+    terminal.err(
+      `rollout: ${countText(run.result.untrusted_trials, "trial")} should not be relied on; see ${run.dir}\n`,
+    );
   if (exitCode === exitCodes.incomplete && quiet)
     terminal.err(
       `rollout: ${run.result.failed_trials} of ${run.result.total_trials} trials have no reward; see ${run.dir}\n`,

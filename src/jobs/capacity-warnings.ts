@@ -22,6 +22,8 @@ export function capacityWarnings(job: Job, trials: readonly Trial[], capacity: C
       : []),
   ];
   if (over.length === 0) return [];
+  if (inFlight === 1)
+    return [`a trial may use ${over.join(" and ")} that the environment's machine has; it gets no more than that`];
   return [
     `${inFlight} trials at once may use ${over.join(" and ")} that the environment's machine has; they may slow each other down or run out of memory (n_concurrent_trials)`,
   ];

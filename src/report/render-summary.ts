@@ -60,6 +60,7 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
     ...count(overall.failed, "failed", style.red),
     ...count(overall.skipped ?? 0, tail.status === "unfinished" ? "not finished" : "skipped", style.yellow),
     ...count(overall.unmarked, "finished without a mark"),
+    ...count(overall.untrusted, "untrusted", style.red),
     ...(overall.retries.units > 0 ? [{ text: `${countText(overall.retries.units, noun)} retried` }] : []),
   ];
   return [...joinParts(first, separator, columns), ...joinParts(second, separator, columns)];

@@ -36,6 +36,7 @@ export interface GroupTally {
   failed: number;
   /** Failed by no fault of what is measured or of its task. */
   excused: number;
+  untrusted: number;
   costUsd: number;
   unknownCosts: number;
   retriedUnits: number;
@@ -89,6 +90,7 @@ export class RunTally {
         mark !== null,
       );
     }
+    if (unit.isUntrusted === true) group.untrusted++;
     if (unit.cost === null) group.unknownCosts++;
     else group.costUsd += unit.cost;
     if (unit.tries > 1) {
@@ -138,6 +140,7 @@ export function createGroup(labels: Readonly<Record<string, string>>): GroupTall
     scored: 0,
     failed: 0,
     excused: 0,
+    untrusted: 0,
     costUsd: 0,
     unknownCosts: 0,
     retriedUnits: 0,

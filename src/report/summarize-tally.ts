@@ -48,6 +48,8 @@ export interface GroupSummary {
   readonly failed: number;
   /** Finished without failure and without mark, because nobody was asked to mark. */
   readonly unmarked: number;
+  /** On whose marks nobody should rely. */
+  readonly untrusted: number;
   readonly skipped: number | null;
   readonly marks: MarksSummary;
   /** The same over everything planned, with what has no mark as 0. */
@@ -131,6 +133,7 @@ function summarizeGroup(
     scored,
     failed,
     unmarked,
+    untrusted: total(groups, (group) => group.untrusted),
     skipped: planned === null ? null : Math.max(0, planned - finished),
     marks,
     overPlanned:

@@ -37,6 +37,8 @@ export interface Unit {
   /** US dollars; null when unknown. */
   readonly cost: number | null;
   readonly tries: number;
+  /** Somebody found a reason not to rely on its marks. */
+  readonly isUntrusted?: boolean | undefined;
   readonly warnings: readonly string[];
 }
 

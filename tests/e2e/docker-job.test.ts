@@ -21,6 +21,15 @@ describe("a job in containers:", () => {
     expect(await room.containersOf(running.pid)).toEqual([]);
   });
 
+  test("work in a volume of the image reaches tests that run elsewhere", async (context) => {
+    const room = await makeDockerRoom(context);
+    const dockerfile = `FROM ${base}\nRUN mkdir /app && touch /app/given\nVOLUME /app\nWORKDIR /app\n`;
+    await room.writeDockerJob({ a: { ...built, dockerfile } }, { verifier: { environment: "separate" } });
+    const { code, stderr } = await room.runJob();
+    expect(code, stderr).toBe(0);
+    expect((await room.jobResult()).results).toMatchObject([{ reward: 1, error_type: null }]);
+  });
+
   test("a task that cannot be built or pulled does not fail its neighbours", async (context) => {
     const room = await makeDockerRoom(context);
     await room.writeDockerJob({

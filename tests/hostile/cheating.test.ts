@@ -81,7 +81,8 @@ for (const [name, run] of Object.entries(runners)) {
       expect(results.get("late-writer")?.reward).toBe(0);
       expect(results.get("other-shell")?.untrusted.join()).toMatch(/the agent changed .*\/bash/);
       expect(results.get("preload")?.untrusted.join()).toContain("/etc/ld.so.preload");
-      expect(results.get("overwriter")?.untrusted.join()).toMatch(/writes to reward\.txt \(.*left\.sh/);
+      expect(results.get("overwriter")?.untrusted.join()).toContain("writes to reward.txt (");
+      expect(results.get("test-swapper")?.untrusted.join()).toContain("changed the tests: /tests/test.sh");
       expect(results.get("overwriter")?.warnings.join()).toContain("untrusted: ");
     });
 

@@ -114,6 +114,10 @@ for (const { name, env, reason } of await findEngines()) {
         const config = { build: { secrets: { token: { env: "ROLLOUT_TEST_TOKEN" } } } };
         const room = await openRoom({ ...env, ROLLOUT_TEST_TOKEN: "s3cret-value" }, config);
         const step = "RUN --mount=type=secret,id=token wc -c < /run/secrets/token > /size";
+        const shout = "RUN --mount=type=secret,id=token cat /run/secrets/token; exit 3";
+        const failed = room.build({ Dockerfile: `${base}${shout}\n` });
+        await expect(failed).rejects.toMatchObject({ message: expect.stringContaining("[redacted:token]") });
+        await expect(failed).rejects.not.toMatchObject({ message: expect.stringContaining("s3cret-value") });
         const { image } = await room.build({ Dockerfile: `${base}${step}\n` });
         const environment = await room.create({ image });
         const { stdout } = await room.run(environment, "cat /size; ls -A /run/secrets 2>&1 | head -1");

@@ -19,6 +19,8 @@ export interface FileWays {
   readonly root: ContainerRoot | null;
   /** What has to be in place before anybody looks; it travels with the first things that do. */
   readonly pending: readonly Placement[];
+  /** Paths where the image or the job mounts something; it can be emptied, and not removed. */
+  readonly mountPoints: readonly string[];
   /** Where something stands in a container of that image before the first command. */
   readonly standing: Map<string, boolean>;
 }
@@ -104,7 +106,7 @@ export class ContainerFiles {
     if (rest.length === 0) return;
     const known = this.#isFresh ? standing : null;
     this.#isFresh = false;
-    const mounted = logs === null ? [] : [logsPath];
+    const mounted = [...this.#options.mountPoints, ...(logs === null ? [] : [logsPath])];
     await stillness.disturb(() => copyIn(rest, { engine, id, commands, mounted, known, signal }));
   }
 

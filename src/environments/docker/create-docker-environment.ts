@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { startDeadline } from "../../engine/deadline.ts";
-import { planPlacements } from "../archive/plan-placements.ts";
+import { checkTarget, planPlacements } from "../archive/plan-placements.ts";
 import { requireSource } from "../archive/require-source.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
 import { EngineError, hasStatus, wrapEngineError } from "./connection/engine-error.ts";
@@ -46,6 +46,9 @@ export async function createDockerEnvironment(
       logs,
       root,
       pending: rest,
+      mountPoints: [...Object.keys(Config?.Volumes ?? {}), ...ground.config.mounts.map(({ target }) => target)].map(
+        (path) => checkTarget(path),
+      ),
       standing: note.standing,
       workdir: Config?.WorkingDir || "/",
       user: ground.config.user ?? Config?.User ?? "",

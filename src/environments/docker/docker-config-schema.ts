@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { z } from "zod";
 import { parseQuantity } from "../../base/quantity.ts";
 
@@ -18,7 +19,12 @@ const mount = z.strictObject({
   source: name
     .optional()
     .describe("A host path, relative to the job file, for `bind`; the name of a volume for `volume`."),
-  target: z.string().regex(/^\//, "expected an absolute path"),
+  target: z
+    .string()
+    .regex(/^\//, "expected an absolute path")
+    .refine((path) => !/^\/((logs|tests|oracle)(\/.*)?|tmp\/?)?$/.test(posix.normalize(path)), {
+      error: "expected another place: /, /tmp, /logs, /tests and /oracle are where trials keep their own files",
+    }),
   read_only: z.boolean().default(false),
 });
 

@@ -70,6 +70,20 @@ test("a library that every program loads first, another loader and another C lib
   ]);
 });
 
+test("what a link at the end leads to is looked at, in the same root file system", async () => {
+  const folder = join(root, "usr/lib/x86_64-linux-gnu");
+  writeFileSync(join(folder, "libtinfo.so.6.4"), "");
+  symlinkSync("libtinfo.so.6.4", join(folder, "libtinfo.so.6"));
+  symlinkSync("/usr/lib/other/busybox", join(root, "usr/bin/busybox"));
+  mkdirSync(join(root, "usr/lib/other"));
+  writeFileSync(join(root, "usr/lib/other/busybox"), "");
+  const changes = await changesAfter(() => {
+    writeFileSync(join(folder, "libtinfo.so.6.4"), "evil");
+    writeFileSync(join(root, "usr/lib/other/busybox"), "evil");
+  });
+  expect(changes).toEqual(["/usr/lib/other/busybox", "/usr/lib/x86_64-linux-gnu/libtinfo.so.6.4"]);
+});
+
 test("a link that leads elsewhere is seen and never followed", async () => {
   const changes = await changesAfter(() => {
     rmSync(join(root, "bin"));

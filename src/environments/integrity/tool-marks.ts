@@ -1,4 +1,5 @@
 import { lstatSync, readlinkSync } from "node:fs";
+import { posix } from "node:path";
 import { systemCodeOf } from "../../base/rollout-error.ts";
 
 // Whoever replaces one of these decides what every test sees; other tools are a task's own business.
@@ -22,6 +23,9 @@ const paths: readonly string[] = [
   "/etc/ld.so.preload",
 ];
 
+const linkMark = "link to ";
+const mostLinks = 8;
+
 /** What tells the shells, the loader and the C library of a root file system from others in their place, by path. */
 export type ToolMarks = ReadonlyMap<string, string>;
 
@@ -43,14 +47,17 @@ export function differingTools(before: ToolMarks, after: ToolMarks): string[] {
   return [...all].filter((path) => before.get(path) !== after.get(path)).sort();
 }
 
-// No link is followed, because it would lead to where the host finds its target; links on the way have marks themselves.
-function markPath(root: string, path: string, seen: Map<string, string>): void {
+// A link is never followed by the kernel, because it would lead to where the host finds its target. Links on the way
+// have marks themselves, and what one at the end leads to is looked at as another path.
+function markPath(root: string, path: string, seen: Map<string, string>, links = 0): void {
   const names = path.split("/").slice(1);
   for (let count = 1; count <= names.length; count++) {
     const part = `/${names.slice(0, count).join("/")}`;
     const mark = seen.get(part) ?? markOf(`${root}${part}`, count === names.length);
     if (mark === null) return;
     seen.set(part, mark);
+    if (mark.startsWith(linkMark) && count === names.length && links < mostLinks)
+      markPath(root, posix.resolve(posix.dirname(part), mark.slice(linkMark.length)), seen, links + 1);
     if (mark !== "directory") return;
   }
 }
@@ -59,7 +66,7 @@ function markOf(path: string, isLast: boolean): string | null {
   try {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (stats === undefined) return null;
-    if (stats.isSymbolicLink()) return `link to ${readlinkSync(path)}`;
+    if (stats.isSymbolicLink()) return linkMark + readlinkSync(path);
     if (stats.isDirectory() && !isLast) return "directory";
     return [stats.mode, stats.size, stats.ctimeNs].join(" ");
   } catch (error) {

@@ -86,6 +86,7 @@ export interface JobResultFile extends TrialStatsFile {
   readonly results: readonly (TrialRefFile & {
     readonly reward: number | null;
     readonly error_type: FailureType | null;
+    readonly untrusted: boolean;
   })[];
   readonly skipped: readonly TrialRefFile[];
   readonly warnings: readonly string[];

@@ -109,7 +109,9 @@ export class JobTally {
       })),
       results: all.flatMap((index) => {
         const row = this.#rows[index];
-        return row ? [{ ...this.#refOf(index), reward: row.reward, error_type: row.errorType }] : [];
+        return row
+          ? [{ ...this.#refOf(index), reward: row.reward, error_type: row.errorType, untrusted: row.isUntrusted }]
+          : [];
       }),
       ...extrasOf(stats),
       stopped_by_budget: end.isStoppedByBudget,

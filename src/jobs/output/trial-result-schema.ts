@@ -103,6 +103,7 @@ export function toUnit(result: TrialResultFile): Unit {
     durationSec: result.durations.total_sec,
     cost: result.cost === null ? null : result.cost + (result.agent_usage?.cost_usd ?? 0),
     tries: result.tries,
+    isUntrusted: result.untrusted.length > 0,
     warnings: result.warnings,
   };
 }

@@ -113,6 +113,7 @@ async function runTries(
       verifierEnvironment: null,
       isCollected: false,
       leftovers: [],
+      areLeftoversEnded: false,
     };
     ledger.beginTry(state);
     const end = await endTry(state, ledger, budget, onResult);

@@ -181,6 +181,7 @@ async function verify(state: TryState, environment: Environment, lease: Environm
   state.leftovers = await callEnvironment(context, "listing processes", (signal) => environment.listProcesses(signal));
   if (isKilled && state.leftovers.length > 0)
     await callEnvironment(context, "ending processes", (signal) => environment.killProcesses(signal));
+  state.areLeftoversEnded = isKilled;
   if (job.verifier.disable) return { reward: null, failure: null };
 
   state.phases.begin("verifier");

@@ -5,6 +5,7 @@ import type { Environment, Placement } from "../../environments/environment.ts";
 import { scratchDir } from "../agents/script-agent.ts";
 import type { NonzeroExit } from "../config/job.ts";
 import { callEnvironment } from "./call-environment.ts";
+import { compareTests } from "./compare-tests.ts";
 import { collectLogs } from "./collect-logs.ts";
 import type { Failure } from "./failure.ts";
 import { readReward } from "./reward.ts";
@@ -59,6 +60,8 @@ export async function runVerifier(
   if (context.provider.capabilities.freeze)
     await callEnvironment(context, "freezing", (signal) => environment.freeze(signal));
   else await callEnvironment(context, "ending processes", (signal) => environment.killProcesses(signal));
+  const hasOthers = !isSeparate && state.leftovers.length > 0 && !state.areLeftoversEnded && hasShell;
+  if (hasOthers) await compareTests(state, environment);
   const report = await collectLogs(state, environment, isSeparate ? "verifier" : "");
   state.isCollected = true;
   for (const warning of trouble.warnings()) state.warn(warning);

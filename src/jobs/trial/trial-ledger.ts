@@ -100,7 +100,11 @@ export class TrialLedger {
         type: failure.type,
         message: failure.message,
         cause: failure.cause,
-        blame: blameOf(failure),
+        // Tests that somebody meddled with are not the task's fault.
+        blame:
+          this.#untrusted.length > 0 && failure.type.startsWith("verifier_") && failure.cause === null
+            ? "agent"
+            : blameOf(failure),
       },
       durations: {
         total_sec: toSeconds(clock.monotonic() - this.#from),

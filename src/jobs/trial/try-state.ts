@@ -32,4 +32,6 @@ export interface TryState {
   /** Whether `/logs` has been copied out already. */
   isCollected: boolean;
   leftovers: readonly ProcessInfo[];
+  /** Whether they were ended before the tests began. */
+  areLeftoversEnded: boolean;
 }

@@ -62,6 +62,12 @@ for round in 1 2 3 4 5 6 7 8 9; do ${rewarding}; done`),
     isOnlyDetected: false,
   },
   {
+    name: "test-swapper",
+    execute: leave(`until [ -e /tests/test.sh ]; do :; done
+echo '${rewarding}' > /tmp/forged.sh; mv /tmp/forged.sh /tests/test.sh; sleep 300`),
+    isOnlyDetected: true,
+  },
+  {
     name: "overwriter",
     execute: leave(`while :; do [ -e /logs/verifier/reward.txt ] && ${rewarding}; sleep 0.05; done`),
     isOnlyDetected: true,

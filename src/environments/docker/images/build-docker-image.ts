@@ -8,7 +8,7 @@ import { readJsonLines } from "../connection/json-lines.ts";
 import { encodeAllAuth, findRegistryAuth, readAllAuth } from "../connection/registry-auth.ts";
 import type { DockerGround } from "../docker-ground.ts";
 import { BuildProgress } from "./build-progress.ts";
-import { readBuildSecret } from "./build-secrets.ts";
+import { createSecretRedactor, readBuildSecret } from "./build-secrets.ts";
 import { openBuildSession, type BuildSession } from "./build-session.ts";
 import { ImageOutput } from "./image-output.ts";
 import { openDockerContext } from "./plan-docker-image.ts";
@@ -18,7 +18,7 @@ export async function buildDockerImage(ground: DockerGround, request: BuildImage
   const { plan, signal } = request;
   signal.throwIfAborted();
   const tag = `rollout-task:${plan.key}`;
-  const output = new ImageOutput(request.output);
+  const output = new ImageOutput(request.output, await createSecretRedactor(ground));
   try {
     if (!plan.noCache && (await hasImage(ground, tag, signal))) {
       await output.say(`${tag} is there already`);
@@ -104,6 +104,13 @@ async function* contextEntries(directory: string, signal: AbortSignal): AsyncGen
   }
 }
 
+// A registry that cannot be reached is nobody's Dockerfile.
+function isOutOfReach(failure: string): boolean {
+  return /dial tcp|i\/o timeout|TLS handshake timeout|no such host|connection (refused|reset)|too many requests|unexpected status.*: 5\d\d|server misbehaving/i.test(
+    failure,
+  );
+}
+
 async function follow(answer: AsyncIterable<Uint8Array>, output: ImageOutput): Promise<void> {
   const progress = new BuildProgress();
   let failure: string | null = null;
@@ -119,5 +126,5 @@ async function follow(answer: AsyncIterable<Uint8Array>, output: ImageOutput): P
     throw new EngineError(null, `the connection to the engine was lost: ${messageOf(error)}`, error);
   }
   // What a Dockerfile did wrong stays wrong, whatever the status of the answer was.
-  if (failure !== null) throw new EngineError(400, failure);
+  if (failure !== null) throw new EngineError(isOutOfReach(failure) ? 503 : 400, failure);
 }

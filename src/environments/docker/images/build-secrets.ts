@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { access, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { createRedactor, shortestSecret, type Redactor } from "../../../base/redactor.ts";
 import { messageOf, RolloutError } from "../../../base/rollout-error.ts";
 import type { DockerGround } from "../docker-ground.ts";
 
@@ -33,4 +34,18 @@ export async function readBuildSecret({ config, host, baseDir }: SecretGround, i
   if ("file" in secret) return readFile(resolve(baseDir, secret.file));
   const value = host.env[secret.env];
   return value === undefined ? null : Buffer.from(value);
+}
+
+/** Takes the secrets of builds out of what a build prints; those that cannot be read have not been used either. */
+export async function createSecretRedactor(ground: SecretGround): Promise<Redactor> {
+  const ids = Object.keys(ground.config.build.secrets);
+  const secrets = await Promise.all(
+    ids.map(async (id) => ({
+      name: id,
+      value: (await readBuildSecret(ground, id).catch(() => null))?.toString().trim(),
+    })),
+  );
+  return createRedactor(
+    secrets.flatMap(({ name, value }) => (value && value.length >= shortestSecret ? [{ name, value }] : [])),
+  );
 }

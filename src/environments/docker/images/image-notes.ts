@@ -7,6 +7,7 @@ export interface ImageAnswer {
     readonly WorkingDir?: string;
     readonly User?: string;
     readonly Healthcheck?: object | null;
+    readonly Volumes?: Readonly<Record<string, object>> | null;
   };
 }
 

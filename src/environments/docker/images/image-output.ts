@@ -1,3 +1,4 @@
+import { noSecrets, type Redactor } from "../../../base/redactor.ts";
 import type { OutputSink } from "../../environment.ts";
 
 const tailBytes = 4000;
@@ -6,14 +7,18 @@ const tailLines = 20;
 /** Hands what a build or pull says to its log and remembers the end of it. */
 export class ImageOutput {
   readonly #sink: OutputSink;
+  readonly #redactor: Redactor;
   #tail = "";
 
-  constructor(sink: OutputSink) {
+  constructor(sink: OutputSink, redactor: Redactor = noSecrets) {
     this.#sink = sink;
+    this.#redactor = redactor;
   }
 
-  async write(text: string): Promise<void> {
-    if (text === "") return;
+  // A builder hands on what a step wrote at once, so each piece can be looked at by itself.
+  async write(said: string): Promise<void> {
+    if (said === "") return;
+    const text = this.#redactor.text(said);
     this.#tail = (this.#tail + text).slice(-tailBytes);
     await this.#sink.write(Buffer.from(text));
   }
