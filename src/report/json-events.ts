@@ -68,9 +68,10 @@ function headOf(head: RunHead): Record<string, unknown> {
 }
 
 function unitOf(unit: Unit): Record<string, unknown> {
-  const { durationSec, phases, ...rest } = unit;
+  const { durationSec, phases, isUntrusted, ...rest } = unit;
   return {
     ...rest,
+    ...(isUntrusted === undefined ? {} : { is_untrusted: isUntrusted }),
     duration_sec: durationSec,
     phases: phases.map((phase) => ({ name: phase.name, duration_sec: phase.durationSec })),
   };
