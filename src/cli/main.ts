@@ -136,6 +136,28 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       setExitCode(await (await import("./commands/show.ts")).showCommand(directory, options, context)),
     );
 
+  command("status", "say where a job stands: what has finished, what runs in which phase", [
+    "rollout status jobs/my-job",
+    "rollout status jobs/my-job --json",
+  ])
+    .argument("<job-directory>", "the directory of the job")
+    .option("--json", "as one JSON object")
+    .action(async (directory: string, options) =>
+      setExitCode(await (await import("./commands/status.ts")).statusCommand(directory, options, context)),
+    );
+
+  command("pause", "let a running job take no new trials; those that run go on", ["rollout pause jobs/my-job"])
+    .argument("<job-directory>", "the directory of the job")
+    .action(async (directory: string) =>
+      setExitCode(await (await import("./commands/hold.ts")).holdCommand(directory, "pause", context)),
+    );
+
+  command("continue", "let a paused job take trials again", ["rollout continue jobs/my-job"])
+    .argument("<job-directory>", "the directory of the job")
+    .action(async (directory: string) =>
+      setExitCode(await (await import("./commands/hold.ts")).holdCommand(directory, "continue", context)),
+    );
+
   command("verify", "recompute a job's results from its trials' files and name each difference", [
     "rollout verify jobs/my-job",
     "rollout verify jobs/my-job --json",

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Gate } from "./gate.ts";
 import { runWindow, type WindowOptions } from "./window.ts";
 
 interface Unit {
@@ -37,6 +38,31 @@ function makeUnits(count: number, lanes: readonly string[] = ["a"]): Unit[] {
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("runWindow", () => {
+  test("starts nothing while its gate is closed, and goes on when it opens", async () => {
+    const gate = new Gate();
+    const started: number[] = [];
+    const run = async ({ id }: Unit): Promise<void> => {
+      started.push(id);
+      if (id === 1) gate.close();
+      await tick();
+    };
+    const window = runWindow(options(makeUnits(5), 1, run, { gate }));
+    for (let turn = 0; turn < 20; turn++) await tick();
+    expect(started).toEqual([0, 1]);
+    gate.open();
+    expect(await window).toEqual([]);
+    expect(started).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  test("ends when it is stopped with its gate closed", async () => {
+    const gate = new Gate();
+    const stopping = new AbortController();
+    gate.close();
+    const window = runWindow(options(makeUnits(2), 1, tick, { gate, signal: stopping.signal }));
+    stopping.abort();
+    expect(await window).toHaveLength(2);
+  });
+
   test("runs every unit exactly once, never more than the limit at a time, and never idles with work left", async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -1,3 +1,5 @@
+import type { Gate } from "./gate.ts";
+
 /** A unit's place among those that may run; it can be lent out while the unit only waits. */
 export interface Slot {
   /** Gives the place back while `wait` runs, then takes one again ahead of units that have not started. */
@@ -14,6 +16,8 @@ export interface WindowOptions<U> {
   /** Names whose own limits the unit counts against. */
   readonly groupsOf: (unit: U) => readonly string[];
   readonly groupLimits: ReadonlyMap<string, number>;
+  /** Units start only while it is open. */
+  readonly gate?: Gate | undefined;
   /** Stops the taking of units; those that run are the caller's to end. */
   readonly signal: AbortSignal;
   /** Must not reject: a rejection is a bug, stops the window and is thrown once the others are done. */
@@ -28,6 +32,7 @@ export async function runWindow<U>(options: WindowOptions<U>): Promise<U[]> {
   let running = 0;
 
   await new Promise<void>((resolve) => {
+    const isOpen = (): boolean => options.gate?.isOpen ?? true;
     const isStopped = (): boolean => options.signal.aborted || bugs.length > 0;
     const start = (unit: U, groups: readonly string[]): void => {
       running++;
@@ -40,7 +45,7 @@ export async function runWindow<U>(options: WindowOptions<U>): Promise<U[]> {
         });
     };
     const fill = (): void => {
-      while (!isStopped()) {
+      while (!isStopped() && isOpen()) {
         const next = queue.take((groups) => places.tryTake(groups));
         if (!next) break;
         start(next.unit, next.groups);
@@ -48,6 +53,7 @@ export async function runWindow<U>(options: WindowOptions<U>): Promise<U[]> {
       if (running === 0 && (isStopped() || queue.isEmpty)) resolve();
     };
     places.onFree = fill;
+    options.gate?.whenOpened(fill);
     options.signal.addEventListener("abort", fill, { once: true });
     fill();
   });

@@ -4,6 +4,7 @@ import type { LogEntry } from "../base/log.ts";
 import { messageOf } from "../base/rollout-error.ts";
 import { shownPath } from "../base/shown-path.ts";
 import { AbortReason } from "../engine/abort-reason.ts";
+import { Gate } from "../engine/gate.ts";
 import { runWindow } from "../engine/window.ts";
 import type { RunListener } from "../store/run.ts";
 import { removeAbandoned } from "./remove-abandoned.ts";
@@ -29,6 +30,7 @@ import { isFailed, toUnit } from "./output/trial-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 import type { PlannedSitting } from "./resume/plan-sitting.ts";
 import { reopenTrial, takeUp } from "./resume/take-up.ts";
+import { PauseWatch } from "./pause-watch.ts";
 import { RunVoice } from "./run-voice.ts";
 import { StopSwitch } from "./stop-switch.ts";
 import { ImageShelf } from "./trial/image-shelf.ts";
@@ -138,6 +140,12 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     budget.spend(costUsd, tokens);
   };
   spend();
+  const gate = new Gate();
+  using _pausing = new PauseWatch({
+    file: paths.pause,
+    gate,
+    onChange: (isPaused) => voice.emit({ type: isPaused ? "run_paused" : "run_continued", at: clock.now() }),
+  });
   const reaping = removeAbandoned(prepared.provider, options, voice);
   const unstarted = await runWindow<Trial>({
     units: sitting?.trials ?? plan,
@@ -145,6 +153,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     laneOf: (trial) => trial.agent.name,
     groupsOf: (trial) => [`agent:${trial.agent.name}`, `dataset:${trial.datasetName}`],
     groupLimits: groupLimits(prepared),
+    gate,
     signal: stopping.signal,
     async run(trial, slot) {
       running++;

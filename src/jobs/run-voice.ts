@@ -11,6 +11,8 @@ const loggedEvents: readonly string[] = [
   "unit_phase",
   "unit_retry",
   "unit_finished",
+  "run_paused",
+  "run_continued",
   "run_stopping",
   "run_finished",
 ];

@@ -41,6 +41,9 @@ function bodyOf(event: RunEvent): Record<string, unknown> {
       return { unit: unitOf(event.unit) };
     case "run_activity":
       return { line: event.line };
+    case "run_paused":
+    case "run_continued":
+      return {};
     case "warning":
       return { message: event.message };
     case "run_stopping":

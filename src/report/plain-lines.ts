@@ -77,6 +77,8 @@ export function createPlainLines({ write, clock }: PlainLinesOptions): PlainLine
       const name = progress.running.get(event.key)?.name ?? plainText(event.key);
       burst.addRetry(() => retryLine(name, event, style));
     } else if (event.type === "warning") warn(event.message);
+    else if (event.type === "run_paused") sayNumbered("paused: what runs goes on, nothing new starts");
+    else if (event.type === "run_continued") sayNumbered("continued");
     else if (event.type === "run_stopping") {
       const rest = stoppingText(event.running, head?.shape.unitNoun ?? "unit", event.isTerminating);
       sayNumbered(`stopping: ${plainText(event.reason)}${event.running > 0 ? `, ${rest}` : ""}`);

@@ -33,6 +33,7 @@ export class RunProgress {
   longestPhase = 0;
   activity: { readonly line: string; readonly atMs: number } | null = null;
   stopping: { readonly reason: string; readonly isTerminating: boolean; readonly sinceMs: number } | null = null;
+  isPaused = false;
   #durationSec = 0;
   #markSum = 0;
   #markMin = Number.POSITIVE_INFINITY;
@@ -65,6 +66,10 @@ export class RunProgress {
         break;
       case "run_activity":
         this.activity = { line: lastLine(event.line), atMs: nowMs };
+        break;
+      case "run_paused":
+      case "run_continued":
+        this.isPaused = event.type === "run_paused";
         break;
       case "run_stopping":
         this.stopping = {
@@ -101,7 +106,7 @@ export class RunProgress {
 
   /** Seconds that are probably left; null until enough units have shown how long they take. */
   estimateSec(nowMs: number): number | null {
-    if (!this.head || this.finished < etaNeeds || this.stopping) return null;
+    if (!this.head || this.finished < etaNeeds || this.stopping || this.isPaused) return null;
     const each = this.#durationSec / this.finished;
     const left = this.total - this.finished;
     let work = Math.max(0, left - this.running.size) * each;

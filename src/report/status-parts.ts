@@ -10,6 +10,7 @@ export function statusParts(progress: RunProgress, style: Style): Cell[] {
     number > 0 ? [{ text: `${groupDigits(number)} ${word}`, paint }] : [];
   const active = progress.countActive();
   return [
+    ...(progress.isPaused ? [{ text: "paused", paint: style.yellow }] : []),
     ...count(progress.passed, "passed", style.green),
     ...count(progress.scored - progress.passed, "not passed", style.yellow),
     ...count(progress.failed, "failed", style.red),

@@ -115,6 +115,9 @@ export type RunEvent =
   | { readonly type: "unit_kept"; readonly at: number; readonly unit: Unit }
   /** Something shared by many units: an image being built or pulled. */
   | { readonly type: "run_activity"; readonly at: number; readonly line: string }
+  /** Somebody holds the run: what runs goes on, nothing new starts until it is continued. */
+  | { readonly type: "run_paused"; readonly at: number }
+  | { readonly type: "run_continued"; readonly at: number }
   | { readonly type: "warning"; readonly at: number; readonly message: string }
   | {
       readonly type: "run_stopping";

@@ -61,6 +61,7 @@ describe("a job that is interrupted once", () => {
         attempt: 1,
         reward: null,
         error_type: "trial_cancelled",
+        untrusted: false,
       },
     ]);
     const cut = await room.readJson<TrialResultFile>(`${trial}/a__1/result.json`);

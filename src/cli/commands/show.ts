@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { Host } from "../../base/host.ts";
-import { isOwnerAlive } from "../../base/process-owner.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { plainText } from "../../base/terminal-text.ts";
@@ -15,6 +14,7 @@ import { RunTally } from "../../report/run-tally.ts";
 import type { PlannedGroup, RunHead, RunTail } from "../../store/run.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { isJobAlive } from "../job-life.ts";
 import { printSummary } from "../run-reporter.ts";
 
 /** `rollout show`: a job's summary, or all there is to know about one trial. */
@@ -41,7 +41,7 @@ export async function showCommand(
   const tally = new RunTally(jobShape);
   for (const result of job.trials) tally.add(toUnit(result));
   for (const warning of job.result.warnings) tally.addWarning(warning);
-  const isRunning = !job.hasEnded && isAlive(job, host);
+  const isRunning = !job.hasEnded && isJobAlive(job, host);
   const next = [
     ...(isRunning || isWhole(job.result, job.hasEnded) ? [] : [resumeCommand(dir, host.cwd)]),
     ...worthALook(job, directory),
@@ -55,14 +55,9 @@ function describeUnfinished({ started, trials, plan }: JobRecord, host: Host): s
   const { pid, hostname } = started;
   if (hostname !== host.hostname)
     return `This job has not ended. It was started by process ${pid} on ${hostname}. ${finished}`;
-  return isAlive({ started }, host)
+  return isJobAlive({ started }, host)
     ? `This job is running: process ${pid}. ${finished}`
     : `This job did not end: its process ${pid} is gone. ${finished}`;
-}
-
-function isAlive({ started }: Pick<JobRecord, "started">, host: Host): boolean {
-  const { pid, hostname, boot_id: bootId, start_ticks: startTicks } = started;
-  return isOwnerAlive({ pid, bootId, hostname, startTicks }, host, 0);
 }
 
 function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
@@ -86,7 +81,7 @@ function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
 
 // A job that runs is as old as it is; of one whose process died only its last sign is known.
 function elapsedSec({ started, hasEnded, result }: JobRecord, host: Host, clock: Clock): number {
-  const isRunning = !hasEnded && started.hostname === host.hostname && isAlive({ started }, host);
+  const isRunning = !hasEnded && started.hostname === host.hostname && isJobAlive({ started }, host);
   if (!isRunning) return result.total_duration_sec;
   const earlierSec = started.earlier_sittings.reduce((sum, { duration_sec: sec }) => sum + sec, 0);
   return earlierSec + (clock.now() - Date.parse(started.started_at)) / 1000;

@@ -12,6 +12,8 @@ export interface JobPaths {
   readonly lock: string;
   /** There while a process works on the job, with its owner inside. */
   readonly claim: string;
+  /** There while somebody wants the job to take no new trials. */
+  readonly pause: string;
   readonly log: string;
   readonly images: string;
 }
@@ -32,6 +34,7 @@ export function jobPaths(dir: string): JobPaths {
     journal: join(own, "journal.jsonl"),
     lock: join(own, "lock.json"),
     claim: join(own, "lock"),
+    pause: join(own, "pause"),
     log: join(own, "log.jsonl"),
     images: join(own, "images"),
   };
