@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../base/rollout-error.ts";
+import type { TaskVerdict } from "../jobs/check/task-verdict.ts";
 import type { JobResultFile } from "../jobs/output/job-result-schema.ts";
 import type { SignalName } from "./interrupts.ts";
 
@@ -35,4 +36,16 @@ export function exitCodeOfJob(result: JobResultFile, signalName: SignalName | nu
   if (result.cancelled) return exitCodeOfSignal(signalName ?? "SIGINT");
   if (result.stopped_by_budget) return exitCodes.budget;
   return result.failed_trials + result.skipped_trials > 0 ? exitCodes.incomplete : exitCodes.done;
+}
+
+/** The exit code of a check. */
+export function exitCodeOfCheck(
+  verdicts: readonly TaskVerdict[],
+  isStoppedByBudget: boolean,
+  signalName: SignalName | null,
+): number {
+  if (signalName !== null) return exitCodeOfSignal(signalName);
+  if (verdicts.some(({ verdict }) => verdict !== "ok" && verdict !== "not_judged")) return exitCodes.gate;
+  if (isStoppedByBudget) return exitCodes.budget;
+  return verdicts.some(({ verdict }) => verdict === "not_judged") ? exitCodes.incomplete : exitCodes.done;
 }

@@ -19,8 +19,17 @@ export interface JobOptions {
 
 /** Adds those options to a command. */
 export function addJobOptions(command: Command): Command {
+  const agent = "only this agent of the job, or oracle / nop (repeatable)";
+  return addCheckOptions(command.option("--agent <name>", agent, collect)).option(
+    "--attempts <n>",
+    "attempts per agent and task",
+    wholeNumber,
+  );
+}
+
+/** Adds those of them that choose neither agents nor attempts. */
+export function addCheckOptions(command: Command): Command {
   return command
-    .option("--agent <name>", "only this agent of the job, or oracle / nop (repeatable)", collect)
     .option("--task <glob>", "only tasks whose name, or dataset/name, matches (repeatable)", collect)
     .option("--exclude <glob>", "leave these tasks out (repeatable)", collect)
     .option("--task-tag <tag>", "only tasks with this tag in their metadata (repeatable)", collect)
@@ -28,7 +37,6 @@ export function addJobOptions(command: Command): Command {
     .option("--limit <n>", "the first n tasks", wholeNumber)
     .option("--sample <n>", "n tasks at random, the same for the same --seed", wholeNumber)
     .option("--seed <seed>", "what --sample draws with", "0")
-    .option("--attempts <n>", "attempts per agent and task", wholeNumber)
     .option("--concurrency <n>", "trials at once", wholeNumber)
     .option("--name <name>", "name of the job directory")
     .option("--environment <type>", "environment provider instead of the job's")

@@ -4,7 +4,7 @@ import { systemClock } from "../base/clock.ts";
 import { readHost } from "../base/host.ts";
 import type { CliContext } from "./cli-context.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { addJobOptions, setOption, wholeNumber } from "./job-options.ts";
+import { addCheckOptions, addJobOptions, setOption, wholeNumber } from "./job-options.ts";
 import { printError } from "./print-error.ts";
 import { addResumeOptions, bindRetryTypes } from "./resume-options.ts";
 import { openTerminal } from "./terminal.ts";
@@ -47,7 +47,8 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       "after",
       examples([
         "rollout job.yaml                              run a job",
-        "rollout run --agent oracle ./tasks/a          check one task with its own solution",
+        "rollout run --agent oracle ./tasks/a          run one task with its own solution",
+        "rollout check ./tasks                         see whether tasks can be trusted",
         "rollout plan job.yaml                         see what would run",
         "rollout resume jobs/my-job                    run what is left of a job",
         "rollout show jobs/my-job                      read the results again",
@@ -123,6 +124,22 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     .option("--json", "as one JSON object")
     .action(async (paths: string[], options) =>
       setExitCode(await (await import("./commands/validate.ts")).validateCommand(paths, options, context)),
+    );
+
+  addCheckOptions(
+    command("check", "run oracle and nop on tasks and name those whose results would mean nothing", [
+      "rollout check ./tasks/my-task",
+      "rollout check ./tasks --times 5 --environment local",
+      "rollout check job.yaml --task 'db-*' --json",
+    ]),
+  )
+    .argument("<paths...>", "task directories, dataset directories, or one job file")
+    .option("-k, --times <n>", "attempts of each of the two agents at each task", wholeNumber, 3)
+    .option("--no-network-check", "do not look whether the tests need the network")
+    .option("--json", "as one JSON object")
+    .option("-q, --quiet", "no progress; only the verdicts")
+    .action(async (paths: string[], options) =>
+      setExitCode(await (await import("./commands/check.ts")).checkCommand(paths, options, context)),
     );
 
   command("show", "show the results of a job, running or finished, or of one of its trials", [

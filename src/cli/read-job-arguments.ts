@@ -97,7 +97,8 @@ function fromWorkingDirectory(override: Override, cwd: string): Override {
   return { ...override, value: typeof value === "string" ? resolve(cwd, value) : value };
 }
 
-function withAgents(job: Job, names: readonly string[]): Job {
+/** The job with only these agents; `oracle` and `nop` need not be among its own. */
+export function withAgents(job: Job, names: readonly string[]): Job {
   if (names.length === 0) return job;
   const agents = names.map((name) => {
     const known = job.agents.find((agent) => agent.name === name);

@@ -8,13 +8,14 @@ import { describeChanges } from "../jobs/resume/job-changes.ts";
 import type { EarlierWork } from "../jobs/resume/open-earlier-work.ts";
 import { planSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
 import type { PreparedJob } from "../jobs/prepare-job.ts";
-import { runPreparedJob, type JobRun } from "../jobs/run-job.ts";
+import { runPreparedJob } from "../jobs/run-job.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import { countText } from "../report/number-text.ts";
 import type { CliContext } from "./cli-context.ts";
 import { exitCodeOfJob, exitCodes } from "./exit-codes.ts";
 import type { Interrupts } from "./interrupts.ts";
 import { prepareInterruptibly } from "./prepare-interruptibly.ts";
+import { printEnvironments } from "./print-environments.ts";
 import { printError, printProblems } from "./print-error.ts";
 import type { JsonMode, RunReporter } from "./run-reporter.ts";
 
@@ -78,13 +79,7 @@ export async function runJob(
     terminal.out(
       `${JSON.stringify({ schema_version: 1, job_dir: run.dir, exit_code: exitCode, result: run.result })}\n`,
     );
-  if (!quiet) for (const line of keptLines(run.kept)) terminal.err(`${line}\n`);
-  for (const id of run.leftBehind) {
-    const command = prepared.provider.removeCommand(id);
-    terminal.err(
-      `rollout: environment ${id} was left behind${command === null ? "" : `; remove it with: ${command}`}\n`,
-    );
-  }
+  printEnvironments(run, prepared.provider, quiet, terminal);
   if (run.result.untrusted_trials > 0 && quiet)
     terminal.err(
       `rollout: ${countText(run.result.untrusted_trials, "trial")} should not be relied on; see ${run.dir}\n`,
@@ -100,15 +95,4 @@ export async function runJob(
 async function probe(prepared: PreparedJob, isDone: boolean, signal: AbortSignal): Promise<void> {
   const asked = raceWithSignal(prepared.probe(), signal, () => {});
   await (isDone ? asked.catch(() => signal.throwIfAborted()) : asked);
-}
-
-const mostKept = 5;
-
-function keptLines(kept: JobRun["kept"]): string[] {
-  const shown = kept
-    .slice(0, mostKept)
-    .map(({ id, enter }) => `kept environment ${id}${enter === null ? "" : `; enter it with: ${enter}`}`);
-  return kept.length > mostKept
-    ? [...shown, `and ${kept.length - mostKept} more: each trial's result.json names its own`]
-    : shown;
 }

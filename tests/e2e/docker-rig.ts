@@ -31,7 +31,9 @@ export interface DockerRoom extends Room {
     changes?: Readonly<Record<string, unknown>>,
   ): Promise<void>;
   startJob(...args: string[]): Running;
-  /** The same with variables of its own. */
+  /** Starts the command with other words than the job's. */
+  startWords(...words: string[]): Running;
+  /** The same as `startJob` with variables of its own. */
   startWith(env: Readonly<Record<string, string>>): Running;
   runJob(...args: string[]): Promise<Ended>;
   jobResult(): Promise<JobResultFile>;
@@ -54,7 +56,8 @@ export async function makeDockerRoom(
   const engine = await openTestEngine(docker.env);
   onTestFinished(() => engine.client[Symbol.dispose]());
   const env = { ...engineVariables(), ...docker.env, ...given };
-  const startJob = (...args: string[]): Running => room.start(["job.yaml", ...args], { env, patienceMs });
+  const startWords = (...words: string[]): Running => room.start(words, { env, patienceMs });
+  const startJob = (...args: string[]): Running => startWords("job.yaml", ...args);
   return {
     ...room,
     engine,
@@ -63,6 +66,7 @@ export async function makeDockerRoom(
       const retry = { max_attempts: 0 };
       await room.writeJob({ environment: { type: "docker" }, agents: [{ name: "oracle" }], retry, ...changes });
     },
+    startWords,
     startJob,
     startWith: (more) => room.start(["job.yaml"], { env: { ...env, ...more }, patienceMs }),
     runJob: (...args) => startJob(...args).ended,

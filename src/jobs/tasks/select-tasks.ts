@@ -58,9 +58,12 @@ function sampleTasks(tasks: readonly TaskEntry[], count: number, seed: number | 
   return tasks.filter((task) => drawn.has(task));
 }
 
+// A name matches itself alone, and with thousands of them the globs would take minutes.
+const plainName = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/;
+
 function matchesTask(task: TaskEntry, glob: string): boolean {
-  const full = `${task.datasetName}/${task.name}`;
-  return [task.name, full].some((name) => name === glob || posix.matchesGlob(name, glob));
+  const names = [task.name, `${task.datasetName}/${task.name}`];
+  return names.includes(glob) || (!plainName.test(glob) && names.some((name) => posix.matchesGlob(name, glob)));
 }
 
 function tagsOf(task: TaskEntry): readonly string[] {
