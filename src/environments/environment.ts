@@ -19,7 +19,7 @@ export interface Capabilities {
   /** All processes can be held still, so that files can be read while nobody writes. */
   readonly freeze: boolean;
   readonly limits: { readonly cpus: Enforcement; readonly memory: Enforcement; readonly storage: Enforcement };
-  /** Network policies beside `full` that it can enforce. */
+  /** Network policies beside `full` that it can enforce; after `probe` the engine's own word. */
   readonly network: readonly ("none" | "allow")[];
 }
 
@@ -167,8 +167,10 @@ export interface Environment {
    * where that cannot be told.
    */
   changedTools?(signal: AbortSignal): Promise<readonly string[]>;
-  /** Only asked for policies that the capability `network` names. */
+  /** Only asked for policies that the capability `network` names. What runs already is bound by it too. */
   setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void>;
+  /** What was asked for since the last call and a list of allowed hosts refused, as `host:port`, each once; absent where that cannot be told. */
+  takeRefused?(): readonly string[];
   /** Stops it and keeps its files; only with the capability `stop`. */
   stop(signal: AbortSignal): Promise<void>;
   /** Removes it and all it holds; doing it twice is fine. */

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
+import { ownerLabels } from "../base/owner-labels.ts";
 import type { Host } from "../base/host.ts";
 import { readStartTicks } from "../base/process-start.ts";
 import { shellWord, shownPath } from "../base/shown-path.ts";
 import type { PlannedGroup, RunHead, RunTail } from "../store/run.ts";
-import { ownerLabels } from "./abandoned-environments.ts";
 import type { JobEndedLine, JobStartedLine } from "./output/job-journal.ts";
 import type { JobResultFile, SittingFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";

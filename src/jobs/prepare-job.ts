@@ -94,6 +94,7 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
       selection,
       async probe() {
         await askAdapter(provider.name, "probe", () => provider.probe(signal));
+        checkNetwork(job, provider);
         const ask = async (): Promise<Capacity | null> => (await provider.capacity?.(signal)) ?? null;
         warnings.push(...capacityWarnings(job, plan.trials, await askAdapter(provider.name, "capacity", ask)));
       },
@@ -153,6 +154,7 @@ function checkNetwork(job: Job, provider: EnvironmentProvider): void {
   if (problems.length === 0) return;
   throw new RolloutError("config_invalid", "the environment cannot do what the job asks; nothing was started", {
     problems,
+    hint: "`rollout doctor` says what is missing",
   });
 }
 

@@ -21,6 +21,7 @@ import type { DockerGround } from "./docker-ground.ts";
 import { keptName } from "./list-containers.ts";
 import { listContainerProcesses } from "./list-container-processes.ts";
 import { MemoryKills } from "./memory-kills.ts";
+import { ContainerNetwork } from "./network/container-network.ts";
 import { removeContainer } from "./remove-container.ts";
 
 const hourMs = 3_600_000;
@@ -46,10 +47,10 @@ export class DockerEnvironment implements Environment {
   readonly #memoryKills: MemoryKills;
   readonly #stillness: ContainerStillness;
   readonly #files: ContainerFiles;
+  readonly #network: ContainerNetwork;
   readonly #startedMs: number;
   readonly #tools: ToolMarks | null;
   #state: "running" | "frozen" | "halted" | "stopped" | "destroyed" = "running";
-  #hasNetwork = true;
   #endedMs: number | null = null;
   #removal: Promise<void> | null = null;
 
@@ -69,6 +70,7 @@ export class DockerEnvironment implements Environment {
     this.#stillness = stillness;
     this.#memoryKills = new MemoryKills(ground, id, commands);
     this.#files = new ContainerFiles({ ...options, engine, commands, stillness, isRunning });
+    this.#network = new ContainerNetwork(ground, id);
     this.#startedMs = clock.monotonic();
     this.#tools = options.root?.readTools() ?? null;
   }
@@ -78,8 +80,9 @@ export class DockerEnvironment implements Environment {
     this.#assertRunning();
     await this.#placePending(request.signal);
     this.#files.noteCommand();
+    const routed = { ...request, env: { ...request.env, ...this.#network.env } };
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
-      const { exitCode } = await this.#stillness.disturb(() => this.#commands.run(request));
+      const { exitCode } = await this.#stillness.disturb(() => this.#commands.run(routed));
       const outOfMemory = exitCode !== 0 && (await this.#memoryKills.areNew());
       if (!outOfMemory) await this.#options.life.assertSurvived(exitCode);
       this.#options.life.noteService();
@@ -148,20 +151,12 @@ export class DockerEnvironment implements Environment {
   async setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertRunning();
-    if (typeof policy !== "string") throw new RolloutError("unsupported", "the engine has no list of allowed hosts");
-    const wanted = policy === "full";
-    if (wanted === this.#hasNetwork) return;
-    const { ground, id } = this.#options;
-    await this.#ask("exec_failed", `setting the network to ${policy}`, signal, async () => {
-      const network = ground.config.network ?? (ground.engine.product === "podman" ? "podman" : "bridge");
-      await ground.engine.client.text({
-        method: "POST",
-        path: `/networks/${encodeURIComponent(network)}/${wanted ? "connect" : "disconnect"}`,
-        json: wanted ? { Container: id } : { Container: id, Force: true },
-        signal,
-      });
-      this.#hasNetwork = wanted;
-    });
+    const what = `setting the network to ${typeof policy === "string" ? policy : "allow"}`;
+    await this.#ask("exec_failed", what, signal, () => this.#network.set(policy, signal));
+  }
+
+  takeRefused(): readonly string[] {
+    return this.#network.takeRefused();
   }
 
   async stop(signal: AbortSignal): Promise<void> {
@@ -172,6 +167,7 @@ export class DockerEnvironment implements Environment {
     const { ground, id } = this.#options;
     await this.#ask("teardown_failed", "stopping the container", signal, async () => {
       await this.#commands.halt(signal);
+      await this.#network.keep(signal);
       // Labels cannot be changed; a name can, and tells it from a container that ended by itself.
       const query = { name: keptName(id) };
       await ground.engine.client.text({ method: "POST", path: `/containers/${id}/rename`, query, signal });
@@ -184,6 +180,7 @@ export class DockerEnvironment implements Environment {
   async destroy(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#state = "destroyed";
+    this.#network.leave();
     this.#endedMs ??= this.#options.ground.clock.monotonic();
     const { ground, id } = this.#options;
     this.#removal ??= removeContainer(ground, id, signal).then(() => this.#options.logs?.remove());

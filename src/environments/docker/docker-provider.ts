@@ -16,6 +16,7 @@ import type {
   TaskEnvironment,
 } from "../environment.ts";
 import { wrapEngineError } from "./connection/engine-error.ts";
+import { findEngine } from "./connection/find-engine.ts";
 import { openEngine, type Engine } from "./connection/open-engine.ts";
 import { createDockerEnvironment } from "./create-docker-environment.ts";
 import { dockerConfigSchema, type DockerConfig } from "./docker-config-schema.ts";
@@ -29,6 +30,9 @@ import { pullDockerImage } from "./images/pull-docker-image.ts";
 import { enterContainer } from "./enter-container.ts";
 import { isKept, listContainers } from "./list-containers.ts";
 import { LogVolumes } from "./log-volumes.ts";
+import { AllowNetwork } from "./network/allow-network.ts";
+import { reapNetworks } from "./network/reap-networks.ts";
+import { findIptables, whyNoAllowHere, whyNoAllowWith } from "./network/why-no-allow.ts";
 import { reapLogVolumes } from "./reap-log-volumes.ts";
 import { removeContainer } from "./remove-container.ts";
 
@@ -39,29 +43,37 @@ export const dockerProviderModule: ProviderModule = {
   name: "docker",
   configSchema: dockerConfigSchema,
   async open(options) {
-    return new DockerProvider(options, dockerConfigSchema.parse(options.config));
+    // Where the engine is can be told without asking it; an address that makes no sense is told by the probe.
+    const endpoint = await findEngine(options.host).catch(() => null);
+    const whyNoAllow = whyNoAllowHere(options.host, endpoint);
+    return new DockerProvider(options, dockerConfigSchema.parse(options.config), whyNoAllow);
   },
 };
 
 class DockerProvider implements EnvironmentProvider {
   readonly name = "docker";
-  readonly capabilities: Capabilities;
   readonly #options: OpenProviderOptions;
   readonly #config: DockerConfig;
   readonly #ending = new AbortController();
   readonly #ground = new PreparedOnce((signal) => this.#prepare(signal));
-  #reaping: Promise<void> | null = null;
+  #reaping: Promise<unknown> | null = null;
+  #whyNoAllow: string | null;
 
-  constructor(options: OpenProviderOptions, config: DockerConfig) {
+  constructor(options: OpenProviderOptions, config: DockerConfig, whyNoAllow: string | null) {
     this.#options = options;
     this.#config = config;
-    this.capabilities = planCapabilities(config);
+    this.#whyNoAllow = whyNoAllow;
+  }
+
+  get capabilities(): Capabilities {
+    return planCapabilities(this.#config, this.#whyNoAllow === null);
   }
 
   async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     await this.#ground.get(signal);
-    return this.#config.storage_quota ? [] : [storageNote];
+    const notes = this.#config.storage_quota ? [] : [storageNote];
+    return this.#whyNoAllow === null ? notes : [...notes, `environment.network with allow: ${this.#whyNoAllow}`];
   }
 
   async capacity(signal: AbortSignal): Promise<Capacity | null> {
@@ -87,7 +99,7 @@ class DockerProvider implements EnvironmentProvider {
   async createEnvironment(request: CreateEnvironmentRequest): Promise<DockerEnvironment> {
     request.signal.throwIfAborted();
     const ground = await this.#ground.get(request.signal);
-    this.#reaping ??= reapLogVolumes(ground, this.#ending.signal);
+    this.#reaping ??= this.#reap(ground);
     return createDockerEnvironment(ground, request);
   }
 
@@ -106,6 +118,7 @@ class DockerProvider implements EnvironmentProvider {
     const ground = await this.#ground.get(signal);
     try {
       await removeContainer(ground, id, signal);
+      await (this.#reaping ??= this.#reap(ground));
     } catch (error) {
       signal.throwIfAborted();
       throw wrapEngineError(error, "teardown_failed", `removing the container ${id}`);
@@ -124,7 +137,14 @@ class DockerProvider implements EnvironmentProvider {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     await this.#reaping;
-    (await this.#ground.peek())?.engine.client[Symbol.dispose]();
+    const ground = await this.#ground.peek();
+    await (await ground?.allowNetwork?.peek())?.[Symbol.asyncDispose]();
+    ground?.engine.client[Symbol.dispose]();
+  }
+
+  #reap(ground: DockerGround): Promise<unknown> {
+    const { signal } = this.#ending;
+    return Promise.all([reapLogVolumes(ground, signal), reapNetworks(ground, findIptables(ground.host))]);
   }
 
   async #prepare(signal: AbortSignal): Promise<DockerGround> {
@@ -134,12 +154,16 @@ class DockerProvider implements EnvironmentProvider {
     try {
       checkStorage(config, engine);
       await checkBuildSecrets({ config, host, baseDir, engine });
+      this.#whyNoAllow = await whyNoAllowWith(engine, host);
     } catch (error) {
       engine.client[Symbol.dispose]();
       throw error;
     }
     const logVolumes = new LogVolumes(engine, host, config);
-    return { engine, images: new ImageNotes(engine), logVolumes, config, baseDir, host, clock, log };
+    const iptables = this.#whyNoAllow === null ? findIptables(host) : null;
+    const allowNetwork =
+      iptables === null ? null : new PreparedOnce(() => AllowNetwork.open({ engine, host, clock, log, iptables }));
+    return { engine, images: new ImageNotes(engine), logVolumes, allowNetwork, config, baseDir, host, clock, log };
   }
 }
 
@@ -150,7 +174,7 @@ function checkStorage({ storage_quota }: DockerConfig, { whyNoQuota }: Engine): 
   });
 }
 
-function planCapabilities({ network, storage_quota }: DockerConfig): Capabilities {
+function planCapabilities({ network, storage_quota }: DockerConfig, canAllow: boolean): Capabilities {
   // A container that shares another's network, or the host's, cannot be taken out of it.
   const canLeave = network === undefined || !/^(host|none|container:.*|ns:.*)$/.test(network);
   return {
@@ -160,6 +184,6 @@ function planCapabilities({ network, storage_quota }: DockerConfig): Capabilitie
     stop: true,
     freeze: true,
     limits: { cpus: "enforced", memory: "enforced", storage: storage_quota ? "enforced" : "none" },
-    network: canLeave ? ["none"] : [],
+    network: canLeave ? (canAllow ? ["none", "allow"] : ["none"]) : [],
   };
 }

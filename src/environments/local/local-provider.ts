@@ -23,7 +23,7 @@ import { enterLocalEnvironment } from "./enter-local-environment.ts";
 import { listFolders, readRecord } from "./environment-records.ts";
 import { openHostBase } from "./host-base.ts";
 import { findTool } from "../../base/find-tool.ts";
-import { toolPath } from "./host-tools.ts";
+import { toolPath } from "../../base/tool-path.ts";
 import { loadImage } from "./image-store.ts";
 import { PipeStock } from "./output-pipes.ts";
 import { planIdMap, readIdMapFacts } from "./id-map.ts";

@@ -249,6 +249,13 @@ describe("a key is refused", () => {
     expect(folder.defineProblems(jobWith(key, value))).toEqual([`job ${key}: ${message}`]);
   });
 
+  test.for(["https://pypi.org", "*", "", "a b", "*.10.0.0.1", "pypi.org:0"])("a host that is none: %j", (host) => {
+    const problems = folder.defineProblems(jobWith("environment.network.agent", { allow: ["pypi.org", host] }));
+    expect(problems).toEqual([
+      expect.stringContaining("environment.network.agent.allow[1]: is not a host; write it like"),
+    ]);
+  });
+
   test.each<[string, unknown, string]>([
     ["agents[0].name", [{ name: "", execute: "e" }], "must not be empty"],
     ["agents[0]", ["oracle"], 'expected a table, got "oracle"'],

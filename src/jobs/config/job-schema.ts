@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseAllowedHost } from "../../base/allowed-hosts.ts";
 import { logLevels } from "../../base/log.ts";
 import { parseQuantity } from "../../base/quantity.ts";
 
@@ -21,12 +22,14 @@ const envTable = z
   )
   .default({});
 
-const networkPolicy = z.union(
-  [z.enum(["full", "none"]), z.strictObject({ allow: z.array(z.string().min(1)).min(1) })],
-  {
-    error: 'expected "full", "none" or { allow: [hosts] }',
-  },
-);
+const allowedHost = z.string().refine((value) => parseAllowedHost(value) !== null, {
+  error:
+    "is not a host; write it like example.com, *.example.com, 192.0.2.1, [2001:db8::1], each with or without :port",
+});
+
+const networkPolicy = z.union([z.enum(["full", "none"]), z.strictObject({ allow: z.array(allowedHost).min(1) })], {
+  error: 'expected "full", "none" or { allow: [hosts] }',
+});
 
 const agent = z.strictObject({
   name: z.string().min(1).describe("Name of the agent; `oracle` runs the task's own solution, `nop` does nothing."),

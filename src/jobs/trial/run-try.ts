@@ -30,6 +30,7 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
   try {
     environment = await setUpEnvironment(state, lease);
     const failure = (await setUpAgent(state, environment)) ?? (await executeAgent(state, environment));
+    warnOfRefusals(state, environment);
     const marked = failure ? { reward: null, failure } : await verify(state, environment, lease);
     outcome = { ...marked, thrown: undefined };
   } catch (thrown) {
@@ -37,6 +38,7 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
     if (isDiskFull(thrown)) state.context.onDiskFull(thrown);
   }
   state.phases.end();
+  if (environment) warnOfRefusals(state, state.verifierEnvironment ?? environment);
   if (environment && !state.isCollected) await collectAfterFailure(state, environment, outcome.failure);
   return { ...outcome, environment };
 }
@@ -217,6 +219,11 @@ async function verify(state: TryState, environment: Environment, lease: Environm
   state.verifierEnvironment = fresh;
   await transferPaths(state, environment, fresh);
   return runVerifier(state, fresh, true);
+}
+
+function warnOfRefusals({ warn, step }: TryState, environment: Environment): void {
+  const who = step === "verify" ? "the verifier" : "the agent";
+  for (const target of environment.takeRefused?.() ?? []) warn(`${who} asked for ${target}, which is not allowed`);
 }
 
 async function distrustTools({ context, distrust }: TryState, environment: Environment): Promise<void> {

@@ -66,7 +66,9 @@ export class EngineClient implements Disposable {
       // A pooled connection may have died while nobody used it; what changes nothing can be asked again.
       if (!(error instanceof StaleConnection)) throw error;
       if (request.method === "POST" || request.method === "PUT") throw error.reason;
-      return this.#send(request);
+      return await this.#send(request).catch((again: unknown) => {
+        throw again instanceof StaleConnection ? again.reason : again;
+      });
     }
   }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Clock } from "../../../base/clock.ts";
 import type { Host } from "../../../base/host.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../../base/rollout-error.ts";
@@ -25,6 +26,8 @@ export interface Engine {
   readonly capacity: Capacity | null;
   /** What it mounts belongs to the same users here and there, if the paths are the same. */
   readonly mountsHostPaths: boolean;
+  /** It is a daemon of root on this machine, in the same network as this process. */
+  readonly runsHere: boolean;
   /** How much later it is for the engine than for us; 0 when they agree as well as can be told. */
   readonly clockAheadMs: number;
 }
@@ -43,6 +46,8 @@ interface VersionAnswer {
 
 interface InfoAnswer {
   readonly InitBinary?: string;
+  readonly Name?: string;
+  readonly KernelVersion?: string;
   readonly SecurityOptions?: readonly string[] | null;
   readonly NCPU?: number;
   readonly MemTotal?: number;
@@ -87,6 +92,8 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
     client.json<InfoAnswer>({ method: "GET", path: "/info", signal }),
   ]);
   const isPodman = (version.Components ?? []).some(({ Name }) => /podman/i.test(Name ?? ""));
+  const hasOption = (pattern: RegExp): boolean => (info.SecurityOptions ?? []).some((option) => pattern.test(option));
+  const isNear = !isPodman && client.endpoint.kind === "unix";
   const builder = pong.headers["builder-version"];
   return {
     client,
@@ -99,13 +106,20 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
     platform: `${version.Os ?? "linux"}/${version.Arch ?? "unknown"}`,
     whyNoQuota: explainNoQuota(info),
     capacity: info.NCPU && info.MemTotal ? { cpus: info.NCPU, memoryBytes: info.MemTotal } : null,
-    mountsHostPaths:
-      !isPodman &&
-      client.endpoint.kind === "unix" &&
-      !(info.SecurityOptions ?? []).some((option) => /name=(rootless|userns|selinux)/.test(option)),
+    mountsHostPaths: isNear && !hasOption(/name=(rootless|userns|selinux)/),
+    runsHere:
+      isNear && !hasOption(/name=rootless/) && info.Name === host.hostname && info.KernelVersion === readKernel(),
     // Its date is told in whole seconds.
     clockAheadMs: Math.abs(aheadMs) > 2000 ? aheadMs : 0,
   };
+}
+
+function readKernel(): string | null {
+  try {
+    return readFileSync("/proc/sys/kernel/osrelease", "utf8").trim();
+  } catch {
+    return null;
+  }
 }
 
 function explainNoQuota({ Driver = "", DriverStatus }: InfoAnswer): string | null {

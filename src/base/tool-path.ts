@@ -1,5 +1,5 @@
 import { delimiter } from "node:path";
-import type { Host } from "../../base/host.ts";
+import type { Host } from "./host.ts";
 
 const systemDirectories = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
