@@ -114,8 +114,8 @@ describe("what an environment can do", () => {
     const agents = [{ name: "a", install: "i", execute: "e" }];
     await runJobOnRig({ ...options, config: { ...network("none", "full"), agents } });
     expect(seen.splice(0)).toEqual(["none", "none", "full"]);
-    await runJobOnRig({ ...options, config: { ...network("full", { allow: ["pypi.org"] }), agents } });
-    expect(seen.splice(0)).toEqual(["full", "full", { allow: ["pypi.org"] }]);
+    await runJobOnRig({ ...options, config: { ...network("full", { allow: ["example.org"] }), agents } });
+    expect(seen.splice(0)).toEqual(["full", "full", { allow: ["example.org"] }]);
     await runJobOnRig({
       ...options,
       config: { ...network("none", "full"), agents, verifier: { environment: "separate" } },

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
+import { type Dirent, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -159,11 +159,20 @@ function findGroups(ids: readonly string[]): string[] {
   const found: string[] = [];
   const pending = ["/sys/fs/cgroup"];
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
-    for (const entry of readdirSync(path, { withFileTypes: true })) {
+    for (const entry of listEntries(path)) {
       if (!entry.isDirectory()) continue;
       if (ids.some((id) => entry.name.startsWith(`rollout-${id}`))) found.push(join(path, entry.name));
       else pending.push(join(path, entry.name));
     }
   }
   return found;
+}
+
+// Groups of others, of an engine's containers for one, come and go.
+function listEntries(path: string): Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }

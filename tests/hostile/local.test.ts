@@ -347,6 +347,8 @@ describe("nothing outlives its owner", () => {
   test("what another process is using is left alone, and can be removed by its id", async () => {
     const program = join(import.meta.dirname, "local", "start-and-wait.ts");
     const child = spawn(process.execPath, [program, cacheDir, "76543.21"], { stdio: ["ignore", "pipe", "ignore"] });
+    // It may end by itself once its environment is gone.
+    const gone = once(child, "exit");
     await once(child.stdout, "data");
     await using next = await openLocal(cacheDir);
     await next.probe(never);
@@ -356,7 +358,7 @@ describe("nothing outlives its owner", () => {
     await until(() => countProcesses("sleep 76543.21") === 0, 3000);
     expect(await next.findEnvironments({ who: "abandoned" }, never)).toEqual([]);
     child.kill("SIGKILL");
-    await once(child, "exit");
+    await gone;
   });
 
   test("daemons that ignore polite signals end with their environment", async () => {

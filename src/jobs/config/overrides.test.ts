@@ -18,7 +18,11 @@ describe("parseSet", () => {
     ["name='5'", ["name"], "5"],
     ["verifier.disable=true", ["verifier", "disable"], true],
     ["metrics=[{type: mean}]", ["metrics"], [{ type: "mean" }]],
-    ["environment.network.agent={allow: [pypi.org]}", ["environment", "network", "agent"], { allow: ["pypi.org"] }],
+    [
+      "environment.network.agent={allow: [example.org]}",
+      ["environment", "network", "agent"],
+      { allow: ["example.org"] },
+    ],
     ["name=[oops", ["name"], "[oops"],
     ["name=*oops", ["name"], "*oops"],
     ["name=#1", ["name"], "#1"],
