@@ -127,7 +127,8 @@ exec -c "$@" >/dev/null 2>&1'
 enter=(${words(enter)})
 groups() { ${groups.length === 0 ? ":" : `for group in ${groups.join(" ")}; do "$@"; done`}; }
 # A background job that ends just then interrupts the write.
-join() { until echo 0 2>/dev/null >"$group/${groupPlaces?.version === 1 ? "tasks" : "cgroup.procs"}"; do :; done; }
+put() { until echo "$1" 2>/dev/null >"$2"; do :; done; }
+join() { put 0 "$group/${groupPlaces?.version === 1 ? "tasks" : "cgroup.procs"}"; }
 leave() { rmdir "$group"; }
 run() {
   enter[2]=$pid
@@ -137,7 +138,7 @@ for ((n = 0; n < $2; n++)); do
   name=$1-$n
   cp -a template "$name"
   ${groups.length === 0 ? "" : `mkdir ${groups.join(" ")}`}
-  ${settings.map(([file, value]) => `[ ! -e ${named(file)} ] || echo ${value} >${named(file)}`).join("\n  ")}
+  ${settings.map(([file, value]) => `[ ! -e ${named(file)} ] || put ${value} ${named(file)}`).join("\n  ")}
   coproc BOX { groups join; cd "$name"; exec unshare -U --keep-caps -- bash -p -c 'echo; read -r _; exec setpriv --pdeathsig KILL --reuid 0 --regid 0 --clear-groups "$@"' bash -- unshare -m -p -f -i -u --kill-child=KILL -- bash -p -c "$init" bash ${words(toolWords("cat"))}; }
   box=$BOX_PID
   read -r _ <&\${BOX[0]}
