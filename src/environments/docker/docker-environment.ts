@@ -25,6 +25,8 @@ import { ContainerNetwork } from "./network/container-network.ts";
 import { removeContainer } from "./remove-container.ts";
 
 const hourMs = 3_600_000;
+const mostPauses = 20;
+const pauseAgainMs = 50;
 
 export interface DockerEnvironmentOptions extends FileWays {
   readonly ground: DockerGround;
@@ -58,7 +60,7 @@ export class DockerEnvironment implements Environment {
     const { ground, id } = options;
     const { engine, clock } = ground;
     const isRunning = (): boolean => this.#state === "running";
-    const pause = (signal: AbortSignal): Promise<void> => this.#post("pause", signal);
+    const pause = (signal: AbortSignal): Promise<void> => this.#pause(signal);
     const unpause = (signal: AbortSignal): Promise<void> => this.#post("unpause", signal);
     const commands = new ContainerCommands(engine, id, clock, options.user);
     const stillness = new ContainerStillness({ isRunning, pause, unpause });
@@ -143,7 +145,7 @@ export class DockerEnvironment implements Environment {
     if (this.#state !== "running") return;
     await this.#placePending(signal);
     await this.#ask("exec_failed", "freezing the container", signal, async () => {
-      await this.#post("pause", signal);
+      await this.#pause(signal);
       this.#state = "frozen";
     });
   }
@@ -215,6 +217,18 @@ export class DockerEnvironment implements Environment {
   async #post(verb: string, signal: AbortSignal): Promise<void> {
     const { ground, id } = this.#options;
     await ground.engine.client.text({ method: "POST", path: `/containers/${id}/${verb}`, signal });
+  }
+
+  // Processes that start others without a rest may slip through the freezer; then it gives up and says so.
+  async #pause(signal: AbortSignal): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#post("pause", signal);
+      } catch (error) {
+        if (tries === mostPauses || !/unable to freeze/.test(messageOf(error))) throw error;
+        await this.#options.ground.clock.sleep(pauseAgainMs, signal);
+      }
+    }
   }
 
   async #unpause(signal: AbortSignal): Promise<void> {

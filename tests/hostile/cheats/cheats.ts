@@ -56,7 +56,7 @@ export PATH=/evil:$PATH BASH_ENV=/evil/env; cat() { echo 42; }; export -f cat`,
     name: "late-writer",
     execute: leave(`find_tests() { for place in /proc/[0-9]*; do
     { tr '\\0' ' ' < $place/cmdline | grep -q '^bash --norc /tests/test.sh'; } 2>/dev/null && echo $place && return; done; false; }
-until tests=$(find_tests); do sleep 0.01; done
+until tests=$(find_tests); do sleep 0.05; done
 while [ -e $tests/exe ]; do :; done
 for round in 1 2 3 4 5 6 7 8 9; do ${rewarding}; done`),
     isOnlyDetected: false,
