@@ -1,29 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { silentLog } from "../base/log.ts";
 import { raceWithSignal } from "../engine/race-with-signal.ts";
-import { loadProviderModule } from "../environments/registry.ts";
 import type { CheckedTask, CheckedTrial } from "../jobs/check/task-verdict.ts";
-import type { Job } from "../jobs/config/job.ts";
 import { trialKey } from "../jobs/output/job-paths.ts";
 import { readJob } from "../jobs/output/read-job.ts";
-import { runPreparedJob, type JobRun } from "../jobs/run-job.ts";
-import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
+import type { JobRun } from "../jobs/run-job.ts";
 import type { Dataset } from "../jobs/tasks/task.ts";
 import type { CliContext } from "./cli-context.ts";
-import type { Interrupts } from "./interrupts.ts";
-import { prepareInterruptibly } from "./prepare-interruptibly.ts";
 import { printEnvironments } from "./print-environments.ts";
-import { printProblems } from "./print-error.ts";
-import type { RunReporter } from "./run-reporter.ts";
-
-export interface CheckJobRequest {
-  readonly job: Job;
-  readonly selection: TaskSelection;
-  readonly quiet: boolean;
-  readonly reporter: RunReporter;
-  readonly interrupts: Interrupts;
-}
+import { prepareReported, type ReportedRun } from "./run-reported.ts";
 
 /** What a job of a check left to judge by. */
 export interface CheckJobEnd {
@@ -36,34 +20,12 @@ export interface CheckJobEnd {
 }
 
 /** Runs one job of a check as `rollout run` would, and reads back what is on disk of it. */
-export async function runCheckJob(request: CheckJobRequest, context: CliContext): Promise<CheckJobEnd> {
-  const { host, clock, terminal } = context;
-  const { reporter, quiet } = request;
-  const { signal, forceSignal } = request.interrupts;
-  const runId = randomUUID();
-  await using prepared = await prepareInterruptibly(request.job, {
-    host,
-    clock,
-    signal,
-    log: silentLog,
-    runId,
-    selection: request.selection,
-    loadProvider: loadProviderModule,
-    onProgress: (line) => quiet || terminal.err(`${line}\n`),
-  });
-  if (!quiet) printProblems(prepared.taskProblems, terminal, host.cwd);
-  await raceWithSignal(prepared.probe(), signal, () => {});
-  const run = await runPreparedJob(prepared, {
-    runId,
-    host,
-    clock,
-    signal,
-    forceSignal,
-    sitting: null,
-    onEvent: reporter.onEvent,
-    onLog: (entry) => reporter.say(`${entry.level}: ${entry.message}`),
-  });
-  printEnvironments(run, prepared.provider, quiet, terminal);
+export async function runCheckJob(request: ReportedRun, context: CliContext): Promise<CheckJobEnd> {
+  await using ready = await prepareReported(request, context);
+  const { prepared } = ready;
+  await raceWithSignal(prepared.probe(), request.interrupts.signal, () => {});
+  const run = await ready.run(null);
+  printEnvironments(run, prepared.provider, request.quiet, context.terminal);
   return {
     run,
     environmentName: prepared.provider.name,

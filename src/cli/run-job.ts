@@ -1,22 +1,18 @@
-import { randomUUID } from "node:crypto";
-import { silentLog } from "../base/log.ts";
 import { plainText } from "../base/terminal-text.ts";
 import { raceWithSignal } from "../engine/race-with-signal.ts";
-import { loadProviderModule } from "../environments/registry.ts";
 import type { Job } from "../jobs/config/job.ts";
 import { describeChanges } from "../jobs/resume/job-changes.ts";
 import type { EarlierWork } from "../jobs/resume/open-earlier-work.ts";
 import { planSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
 import type { PreparedJob } from "../jobs/prepare-job.ts";
-import { runPreparedJob } from "../jobs/run-job.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import { countText } from "../report/number-text.ts";
 import type { CliContext } from "./cli-context.ts";
 import { exitCodeOfJob, exitCodes } from "./exit-codes.ts";
 import type { Interrupts } from "./interrupts.ts";
-import { prepareInterruptibly } from "./prepare-interruptibly.ts";
 import { printEnvironments } from "./print-environments.ts";
-import { printError, printProblems } from "./print-error.ts";
+import { printError } from "./print-error.ts";
+import { prepareReported } from "./run-reported.ts";
 import type { JsonMode, RunReporter } from "./run-reporter.ts";
 
 /** A job that a person wants to run, for the first time or again. */
@@ -35,22 +31,13 @@ export async function runJob(
   wish: JobWish,
   reporter: RunReporter,
   interrupts: Interrupts,
-  { host, clock, terminal }: CliContext,
+  context: CliContext,
 ): Promise<number> {
-  const { signal, forceSignal } = interrupts;
+  const { signal } = interrupts;
+  const { host, terminal } = context;
   const { earlier, quiet, json } = wish;
-  const runId = randomUUID();
-  await using prepared = await prepareInterruptibly(wish.job, {
-    host,
-    clock,
-    signal,
-    log: silentLog,
-    runId,
-    selection: wish.selection,
-    loadProvider: loadProviderModule,
-    onProgress: (line) => quiet || terminal.err(`${line}\n`),
-  });
-  if (!quiet) printProblems(prepared.taskProblems, terminal, host.cwd);
+  await using ready = await prepareReported({ ...wish, reporter, interrupts }, context);
+  const { prepared } = ready;
   const sitting = earlier && (await planSitting(prepared, earlier, { ...wish.wishes, signal }));
   if (sitting && !quiet) {
     for (const line of describeChanges(sitting.changes)) terminal.err(`${plainText(line)}\n`);
@@ -61,16 +48,7 @@ export async function runJob(
   }
   await probe(prepared, sitting?.trials.length === 0, signal);
 
-  const run = await runPreparedJob(prepared, {
-    runId,
-    host,
-    clock,
-    signal,
-    forceSignal,
-    sitting,
-    onEvent: reporter.onEvent,
-    onLog: (entry) => reporter.say(`${entry.level}: ${entry.message}`),
-  });
+  const run = await ready.run(sitting);
   const exitCode =
     run.unwritten === null
       ? exitCodeOfJob(run.result, interrupts.received)
