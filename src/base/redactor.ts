@@ -26,7 +26,7 @@ export const noSecrets: Redactor = {
 
 /** A redactor for the given secrets in plain, base64, URL-encoded and JSON-escaped form. */
 export function createRedactor(secrets: readonly Secret[]): Redactor {
-  const forms = collectForms(secrets);
+  const forms = secretForms(secrets);
   if (forms.length === 0) return noSecrets;
   const scanner = createScanner(forms);
   return {
@@ -57,7 +57,9 @@ export function redactJson(value: unknown, redactor: Redactor, indent?: number):
   return JSON.stringify(value, redact, indent);
 }
 
-interface Form {
+/** One way in which a secret's value may be written. */
+export interface SecretForm {
+  /** Of the variable. */
   readonly name: string;
   /** Bytes as latin1, so that every chunk of a stream maps one to one. */
   readonly text: string;
@@ -69,7 +71,7 @@ interface Scanner {
 }
 
 // Forms come longest first, so that of two that begin at one place the longer is taken whole.
-function createScanner(forms: readonly Form[]): Scanner {
+function createScanner(forms: readonly SecretForm[]): Scanner {
   const pattern = new RegExp(forms.map((form) => RegExp.escape(form.text)).join("|"), "g");
   const marks = new Map(forms.map((form) => [form.text, `[redacted:${form.name}]`]));
   return {
@@ -89,7 +91,7 @@ function createScanner(forms: readonly Form[]): Scanner {
 }
 
 /** The first place from which the whole rest of the text could be the beginning of a form. */
-function findOpenStart(text: string, from: number, forms: readonly Form[]): number {
+function findOpenStart(text: string, from: number, forms: readonly SecretForm[]): number {
   let first = text.length;
   for (const form of forms) {
     const start = form.text.charAt(0);
@@ -101,7 +103,8 @@ function findOpenStart(text: string, from: number, forms: readonly Form[]): numb
   return first;
 }
 
-function collectForms(secrets: readonly Secret[]): Form[] {
+/** Every way in which a value may stand in a text, longest first; values that are too short have none. */
+export function secretForms(secrets: readonly Secret[]): readonly SecretForm[] {
   const forms = new Map<string, string>();
   for (const { name, value } of secrets) {
     if (value.length < shortestSecret) continue;

@@ -229,9 +229,11 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     "rollout clean --dry-run",
     "rollout clean jobs/my-job",
     "rollout clean --kept",
+    "rollout clean --cached-installs",
   ])
     .argument("[targets...]", "only these: job directories, whose kept environments go too, or ids of environments")
     .option("--kept", "also what preserve_env kept")
+    .option("--cached-installs", "also the installs of agents that were cached")
     .option("--dry-run", "only say what would be removed")
     .option("--json", "as one JSON object")
     .action(async (targets: string[], options) =>

@@ -104,7 +104,7 @@ export function withAgents(job: Job, names: readonly string[]): Job {
     const known = job.agents.find((agent) => agent.name === name);
     if (known) return known;
     if (reservedAgents.includes(name))
-      return { name, description: null, install: null, execute: null, env: {}, nConcurrent: null };
+      return { name, description: null, install: null, execute: null, env: {}, nConcurrent: null, isCached: false };
     const names = [...job.agents.map((agent) => agent.name), ...reservedAgents];
     throw new RolloutError("config_invalid", `--agent ${name}: ${describeUnknown("agent", name, names)}`, {
       hint: `its agents: ${job.agents.map((agent) => agent.name).join(", ")}`,

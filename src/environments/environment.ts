@@ -21,6 +21,8 @@ export interface Capabilities {
   readonly limits: { readonly cpus: Enforcement; readonly memory: Enforcement; readonly storage: Enforcement };
   /** Network policies beside `full` that it can enforce; after `probe` the engine's own word. */
   readonly network: readonly ("none" | "allow")[];
+  /** The files of an environment can be saved, and others started from them; absent means no. */
+  readonly snapshots?: boolean | undefined;
 }
 
 export type NetworkPolicy = "full" | "none" | { readonly allow: readonly string[] };
@@ -133,6 +135,22 @@ export interface CopyReport {
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
 }
 
+/** Something that a snapshot would hold beside the image. */
+export interface SnapshotFile {
+  /** As the environment sees it. */
+  readonly path: string;
+  /** A file's bytes, or a link's target; empty for all else. */
+  readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+export interface SnapshotRequest {
+  /** Letters and digits, at most 64. */
+  readonly key: string;
+  /** Sees all that the snapshot would hold beside the image; where it says no, nothing is kept. */
+  readonly examine: (file: SnapshotFile) => Promise<boolean>;
+  readonly signal: AbortSignal;
+}
+
 export interface ProcessInfo {
   readonly pid: number;
   readonly command: string;
@@ -171,6 +189,13 @@ export interface Environment {
   setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void>;
   /** What was asked for since the last call and a list of allowed hosts refused, as `host:port`, each once; absent where that cannot be told. */
   takeRefused?(): readonly string[];
+  /**
+   * Saves its files under a key, without what `/logs`, `/tests` and `/oracle` hold, and resolves with the reference for
+   * `createEnvironment`, or with null when `examine` said no. What another process saved under the key meanwhile is as
+   * good. The environment goes on. Only with the capability `snapshots`, and while nothing runs beside the main process.
+   * Rejects with `unsupported` when the snapshot would lack something that the environment holds.
+   */
+  snapshot?(request: SnapshotRequest): Promise<string | null>;
   /** Stops it and keeps its files; only with the capability `stop`. */
   stop(signal: AbortSignal): Promise<void>;
   /** Removes it and all it holds; doing it twice is fine. */
@@ -186,6 +211,23 @@ export interface FoundEnvironment {
   /** It was stopped to be kept, so nobody but a person may remove it. */
   readonly isKept: boolean;
   readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface FoundSnapshot {
+  readonly key: string;
+  /** An environment that is there was started from it. */
+  readonly isUsed: boolean;
+}
+
+/** The snapshots that a provider keeps, for every process that has access to its engine. */
+export interface SnapshotStore {
+  /** Names what environments of an image start from, by content, and the settings that shape it: it changes when a snapshot would not fit any more. */
+  identify(image: string, signal: AbortSignal): Promise<string>;
+  /** The reference for `createEnvironment`; null when there is no snapshot of that key. */
+  find(key: string, signal: AbortSignal): Promise<string | null>;
+  list(signal: AbortSignal): Promise<readonly FoundSnapshot[]>;
+  /** Removes one; one that is already gone is fine. Rejects with `in_use` while an environment stands on it. */
+  remove(key: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface EnterRequest {
@@ -213,6 +255,10 @@ export interface Capacity {
 export interface EnvironmentProvider extends AsyncDisposable {
   readonly name: string;
   readonly capabilities: Capabilities;
+  /** US dollars that an hour of one environment costs; null or absent when that is not known ahead. */
+  readonly pricePerHour?: number | null | undefined;
+  /** Present wherever the provider can have snapshots; the capability tells whether its settings let it make them. */
+  readonly snapshots?: SnapshotStore | undefined;
   /**
    * Asks the engine behind it whether it can work; rejects with `provider_unavailable` and the remedy. Opening a
    * provider asks nothing. Resolves with what works less well here than it could, each with its remedy.

@@ -78,4 +78,16 @@ describe("a budget", () => {
     expect(job.result).toMatchObject({ completed_trials: 10, stopped_by_budget: false, warnings });
     expect((await readJob(job.run.dir)).result).toEqual(job.result);
   });
+
+  test("R36: what is not known does not count, and is called unknown and not 0", async () => {
+    const job = await runJobOnRig({
+      config: { n_attempts: 3, n_concurrent_trials: 1, budget: { cost_usd: 1, tokens: 100 } },
+      onEnvironment: (environment) => (environment.cost = () => null),
+    });
+    expect(job.result).toMatchObject({ completed_trials: 3, unknown_cost_trials: 3, stopped_by_budget: false });
+    expect(job.result.warnings).toEqual([
+      "budget.cost_usd: what some trials cost is unknown and does not count",
+      "budget.tokens: what some trials used is unknown and does not count",
+    ]);
+  });
 });

@@ -13,6 +13,16 @@ export interface BudgetWatchOptions {
   readonly onSpent: (reason: AbortReason) => void;
 }
 
+/** What trials have used up. */
+export interface Spending {
+  readonly costUsd: number;
+  readonly tokens: number;
+  /** Trials whose cost nobody knows. */
+  readonly unknownCost: number;
+  /** Trials that ended well, of agents that told no tokens. */
+  readonly unknownTokens: number;
+}
+
 const warnAt = 0.8;
 
 /** Watches what a job spends and tells when no new trial should start. */
@@ -36,16 +46,24 @@ export class BudgetWatch implements Disposable {
           );
   }
 
-  /** Takes what all finished trials have cost so far. */
-  spend(costUsd: number, tokens: number): void {
+  /** Takes what all finished trials have cost so far, and of how many that is not known. */
+  spend({ costUsd, tokens, unknownCost, unknownTokens }: Spending): void {
     this.#look("cost_usd", costUsd, this.#options.budget.costUsd);
     this.#look("tokens", tokens, this.#options.budget.tokens);
+    if (unknownCost > 0) this.#warnOfUnknown("cost_usd", "cost", this.#options.budget.costUsd);
+    if (unknownTokens > 0) this.#warnOfUnknown("tokens", "used", this.#options.budget.tokens);
     // What earlier sittings took is spent before the first timer can tell.
     this.#look("wall_sec", this.#options.earlierSec, this.#options.budget.wallSec);
   }
 
   [Symbol.dispose](): void {
     for (const timer of this.#timers) timer.clear();
+  }
+
+  #warnOfUnknown(name: string, verb: string, limit: number | null): void {
+    if (limit === null || this.#warned.has(`unknown ${name}`)) return;
+    this.#warned.add(`unknown ${name}`);
+    this.#options.onWarning(`budget.${name}: what some trials ${verb} is unknown and does not count`);
   }
 
   #look(name: string, spent: number, limit: number | null): void {

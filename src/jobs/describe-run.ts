@@ -4,10 +4,12 @@ import { ownerLabels } from "../base/owner-labels.ts";
 import type { Host } from "../base/host.ts";
 import { readStartTicks } from "../base/process-start.ts";
 import { shellWord, shownPath } from "../base/shown-path.ts";
-import type { PlannedGroup, RunHead, RunTail } from "../store/run.ts";
+import type { PlannedBudget, PlannedGroup, RunHead, RunTail } from "../store/run.ts";
+import { previewBudget, spentBefore } from "./budget-preview.ts";
 import type { JobEndedLine, JobStartedLine } from "./output/job-journal.ts";
 import type { JobResultFile, SittingFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
+import type { PlannedSitting } from "./resume/plan-sitting.ts";
 
 export interface RunIdentity {
   readonly runId: string;
@@ -109,7 +111,12 @@ export function startedLine(
 }
 
 /** The head of the run that events begin with. */
-export function headOf(prepared: PreparedJob, runId: string, name: string, dir: string): RunHead {
+export function headOf(
+  prepared: PreparedJob,
+  { runId, sitting }: Pick<RunIdentity, "runId"> & { readonly sitting: PlannedSitting | null },
+  name: string,
+  dir: string,
+): RunHead {
   const { job, datasets, trials } = prepared;
   const groups = job.agents.flatMap((agent) =>
     datasets.map((dataset): PlannedGroup => ({
@@ -124,10 +131,23 @@ export function headOf(prepared: PreparedJob, runId: string, name: string, dir: 
     total: trials.length,
     groups,
     concurrency: job.nConcurrentTrials,
+    budget: budgetOf(prepared, sitting),
     shape: jobShape,
     metrics: job.metrics,
     location: dir,
   };
+}
+
+/** What the budget allows of what a sitting is to run. */
+export function budgetOf(prepared: PreparedJob, sitting: PlannedSitting | null): PlannedBudget[] {
+  const { job, datasets, provider } = prepared;
+  return previewBudget({
+    job,
+    trials: sitting?.trials ?? prepared.trials,
+    datasets,
+    pricePerHour: provider.pricePerHour ?? null,
+    before: spentBefore(sitting),
+  });
 }
 
 /** A sitting as results tell of it. */

@@ -71,7 +71,7 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
   const opening = { config, baseDir, timeoutMultiplier, host, clock, redactor, log, signal };
   const provider = await askAdapter(module.name, "open", () => module.open(opening));
   try {
-    checkNetwork(job, provider);
+    checkAbilities(job, provider);
     const images = await checkTasks(job, datasets, provider, signal);
     const plan = planTrials({ job, datasets, runId: options.runId, env: host.env, imageOf: (task) => images.of(task) });
     const secrets = [...job.secrets, ...plan.secrets];
@@ -94,7 +94,7 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
       selection,
       async probe() {
         await askAdapter(provider.name, "probe", () => provider.probe(signal));
-        checkNetwork(job, provider);
+        checkAbilities(job, provider);
         const ask = async (): Promise<Capacity | null> => (await provider.capacity?.(signal)) ?? null;
         warnings.push(...capacityWarnings(job, plan.trials, await askAdapter(provider.name, "capacity", ask)));
       },
@@ -140,21 +140,32 @@ async function checkConfig(job: Job, module: ProviderModule): Promise<unknown> {
   );
 }
 
-function checkNetwork(job: Job, provider: EnvironmentProvider): void {
-  const problems = Object.entries(job.environment.network).flatMap(
-    ([phase, policy]: [string, NetworkPolicy]): Problem[] => {
-      const kind = typeof policy === "object" ? "allow" : policy;
-      if (kind === "full" || provider.capabilities.network.includes(kind)) return [];
-      const can = ["full", ...provider.capabilities.network].join(", ");
-      const path = ["environment", "network", phase];
-      const message = `environment "${provider.name}" cannot enforce "${kind}"; it can: ${can}`;
-      return [{ ...job.placeOf(path), path: formatPath(path), message, severity: "error" }];
-    },
-  );
+function checkAbilities(job: Job, provider: EnvironmentProvider): void {
+  const problems = [...networkProblems(job, provider), ...cacheProblems(job, provider)];
   if (problems.length === 0) return;
   throw new RolloutError("config_invalid", "the environment cannot do what the job asks; nothing was started", {
     problems,
     hint: "`rollout doctor` says what is missing",
+  });
+}
+
+function cacheProblems(job: Job, { name, capabilities }: EnvironmentProvider): Problem[] {
+  if (capabilities.snapshots === true) return [];
+  return job.agents.flatMap(({ isCached }, index): Problem[] => {
+    const path = ["agents", index, "cache"];
+    const message = `environment "${name}" cannot save an install as it is set up; leave cache out`;
+    return isCached ? [{ ...job.placeOf(path), path: formatPath(path), message, severity: "error" }] : [];
+  });
+}
+
+function networkProblems(job: Job, provider: EnvironmentProvider): Problem[] {
+  return Object.entries(job.environment.network).flatMap(([phase, policy]: [string, NetworkPolicy]): Problem[] => {
+    const kind = typeof policy === "object" ? "allow" : policy;
+    if (kind === "full" || provider.capabilities.network.includes(kind)) return [];
+    const can = ["full", ...provider.capabilities.network].join(", ");
+    const path = ["environment", "network", phase];
+    const message = `environment "${provider.name}" cannot enforce "${kind}"; it can: ${can}`;
+    return [{ ...job.placeOf(path), path: formatPath(path), message, severity: "error" }];
   });
 }
 

@@ -21,6 +21,7 @@ import {
   startedLine,
   tailOf,
 } from "./describe-run.ts";
+import { InstallCache } from "./installs/install-cache.ts";
 import { JobInputs, type OnTaskRead } from "./inputs/job-inputs.ts";
 import { JobRecorder } from "./output/job-recorder.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
@@ -96,7 +97,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const { name, paths, log, journal } = output;
   const voice = new RunVoice(clock, redactor, log, options.onEvent);
   const shownDir = shownPath(paths.dir, options.host.cwd);
-  voice.emit({ type: "run_started", at: startedAt, run: headOf(prepared, options.runId, name, shownDir) });
+  voice.emit({ type: "run_started", at: startedAt, run: headOf(prepared, options, name, shownDir) });
   for (const warning of [...prepared.warnings, ...(sitting?.warnings ?? [])]) voice.warn(warning);
 
   let running = 0;
@@ -135,10 +136,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     await takeUp(sitting, { plan, paths, journal, redactor, tally, voice });
     recorder.touch();
   }
-  const spend = (): void => {
-    const { costUsd, tokens } = tally.spent();
-    budget.spend(costUsd, tokens);
-  };
+  const spend = (): void => budget.spend(tally.spent());
   spend();
   const gate = new Gate();
   using _pausing = new PauseWatch({
@@ -187,7 +185,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
 }
 
 function trialContext(
-  { job, provider, redactor }: PreparedJob,
+  { job, provider, redactor, secrets }: PreparedJob,
   options: RunJobOptions,
   { name, paths, log, journal }: JobOutput,
   voice: RunVoice,
@@ -207,11 +205,20 @@ function trialContext(
     signal,
     onActivity: (line) => voice.activity(line),
   });
+  const installs = new InstallCache({
+    store: provider.snapshots ?? null,
+    cacheDir: options.host.cacheDir,
+    instructionPath: job.instructionPath,
+    network: job.environment.network.agent,
+    secrets,
+    onWarning: (message) => voice.warn(message),
+  });
   return {
     job,
     jobDir: paths.dir,
     provider,
     images,
+    installs,
     clock,
     redactor,
     log,

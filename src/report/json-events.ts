@@ -56,10 +56,11 @@ function bodyOf(event: RunEvent): Record<string, unknown> {
 }
 
 function headOf(head: RunHead): Record<string, unknown> {
-  const { shape, groups, ...rest } = head;
+  const { shape, groups, budget, ...rest } = head;
   return {
     ...rest,
     ...(groups ? { groups } : {}),
+    ...(budget ? { budget: budget.map(({ atMost, ...row }) => ({ ...row, at_most: atMost })) } : {}),
     shape: {
       group_by: shape.groupBy,
       item_label: shape.itemLabel,

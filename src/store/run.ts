@@ -62,6 +62,19 @@ export interface PlannedGroup {
   readonly total: number;
 }
 
+/** One limit of a run's budget, before the first unit starts. */
+export interface PlannedBudget {
+  /** As the job file calls it: `cost_usd`. */
+  readonly name: string;
+  readonly limit: number;
+  /** In earlier sittings. */
+  readonly spent: number;
+  /** The most that the known part may come to; null when nothing is known. */
+  readonly atMost: number | null;
+  /** What that does not count, because nobody knows it ahead. */
+  readonly unknown: readonly string[];
+}
+
 export interface RunHead {
   readonly id: string;
   readonly kind: RunKind;
@@ -70,6 +83,8 @@ export interface RunHead {
   /** The rows in the order to show them; absent when the plan is not known ahead. */
   readonly groups?: readonly PlannedGroup[] | undefined;
   readonly concurrency: number;
+  /** Empty without one. */
+  readonly budget?: readonly PlannedBudget[] | undefined;
   readonly shape: RunShape;
   /** Aggregates to show live: `mean`, `sum`, `min`, `max`. */
   readonly metrics: readonly string[];

@@ -57,6 +57,9 @@ describe("a job that ran", () => {
     const { code, stdout, stderr } = await room.run(["job.yaml"]);
     expect(code).toBe(4);
     expect(stdout + stderr).toContain("budget.cost_usd");
+    expect(stderr).toMatch(
+      /^budget for 3 trials, 1 at once:\n {2}cost_usd 3: environments cost at most 0 by their deadlines; unknown: what agents spend;/,
+    );
     const result = await room.readJson<JobResultFile>("jobs/job/result.json");
     expect(result).toMatchObject({ completed_trials: 2, skipped_trials: 1, stopped_by_budget: true, cancelled: false });
     expect(result.skipped).toEqual([{ agent_name: "agent", dataset_name: "tasks", task_name: "c", attempt: 1 }]);

@@ -18,6 +18,7 @@ export interface LocalRoom extends Room {
 
 /** One cache of the local environment for all tests of a file, and a look at what is there of it on the machine. */
 export interface LocalRig {
+  readonly cacheDir: string;
   /** A room with tasks in ./tasks that pass unless they say otherwise, and a job.yaml of the given keys. */
   makeRoom(
     tasks: Readonly<Record<string, TaskOptions>>,
@@ -49,6 +50,7 @@ export async function openLocalRig(): Promise<LocalRig> {
   shareBase(local);
   const reason = await whyNoLocal(cacheDir);
   const rig: LocalRig = {
+    cacheDir,
     async makeRoom(tasks, job = {}, cacheHome = home) {
       const room = bindRoom(await makeRoom(), cacheHome);
       for (const [name, options] of Object.entries(tasks))

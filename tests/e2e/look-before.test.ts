@@ -133,6 +133,24 @@ describe("validate", () => {
 });
 
 describe("plan", () => {
+  test("tells what a budget allows against what is known, for people and as JSON", async () => {
+    const room = await makeJobRoom({ budget: { wall_sec: 1, tokens: 100 } });
+    const { stdout } = await room.run(["plan", "job.yaml"]);
+    expect(stdout).toMatch(
+      /budget for 1 trial, 4 at once:\n {2}wall_sec 1: the deadlines allow \d+ without retries, so it may end .*\n {2}tokens 100: unknown: what agents use/,
+    );
+    const { budget } = JSON.parse((await room.run(["plan", "job.yaml", "--json"])).stdout) as { budget: unknown };
+    expect(budget).toEqual([
+      { name: "wall_sec", limit: 1, spent: 0, at_most: expect.any(Number), unknown: [] },
+      { name: "tokens", limit: 100, spent: 0, at_most: null, unknown: ["what agents use"] },
+    ]);
+    const events = (await room.run(["job.yaml", "--json=events"])).stdout.split("\n");
+    expect(JSON.parse(events[0] ?? "")).toMatchObject({
+      type: "run_started",
+      run: { budget: [{ at_most: expect.any(Number) }, {}] },
+    });
+  });
+
   test("counts trials, containers and images, and starts nothing", async () => {
     const room = await makeJobRoom(
       { agents: [{ name: "oracle" }, { name: "nop" }], n_attempts: 3, n_concurrent_trials: 5 },

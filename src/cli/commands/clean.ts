@@ -6,12 +6,14 @@ import { knownProviderNames } from "../../environments/registry.ts";
 import { isOwned, ownerOfEnvironment } from "../../jobs/abandoned-environments.ts";
 import { readJobEnvironment } from "../../jobs/output/read-environment.ts";
 import type { CliContext } from "../cli-context.ts";
+import { cleanInstalls, type InstallOutcome } from "../clean-installs.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { listenToInterrupts } from "../interrupts.ts";
 import { openProvider } from "../open-provider.ts";
 
 export interface CleanOptions {
   readonly kept?: boolean;
+  readonly cachedInstalls?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
@@ -42,21 +44,28 @@ export async function cleanCommand(
   );
   const { signal } = interrupts;
   await using providers = new AsyncDisposableStack();
+  if (options.cachedInstalls && targets.length > 0)
+    throw new RolloutError("usage_invalid", "--cached-installs takes no targets: what is cached belongs to no job");
   const unanswered: string[] = [];
+  const answered: EnvironmentProvider[] = [];
   const candidates =
     targets.length === 0
-      ? await findEverywhere(providers, unanswered, context, signal)
+      ? await findEverywhere(providers, answered, unanswered, context, signal)
       : await findNamed(targets, providers, context, signal);
   const outcomes: Outcome[] = [];
   for (const candidate of candidates) {
     outcomes.push(await treat(candidate, { ...options, isNamed: targets.length > 0 }, context, signal));
   }
-  print(outcomes, unanswered, options, context);
-  return outcomes.some(({ status }) => status === "failed") ? exitCodes.incomplete : exitCodes.done;
+  const installs = options.cachedInstalls
+    ? await cleanInstalls(answered, { isDryRun: options.dryRun === true, signal })
+    : [];
+  print(outcomes, installs, unanswered, options, context);
+  return [...outcomes, ...installs].some(({ status }) => status === "failed") ? exitCodes.incomplete : exitCodes.done;
 }
 
 async function findEverywhere(
   providers: AsyncDisposableStack,
+  answered: EnvironmentProvider[],
   unanswered: string[],
   context: CliContext,
   signal: AbortSignal,
@@ -67,6 +76,7 @@ async function findEverywhere(
       const wish = { type, providerConfig: {}, baseDir: context.host.cwd };
       const provider = providers.use(await openProvider(wish, context, signal));
       const all = await provider.findEnvironments({}, signal);
+      answered.push(provider);
       // What carries no owner was not made by a job.
       candidates.push(
         ...all.filter((found) => ownerOfEnvironment(found) !== null).map((found) => ({ provider, found })),
@@ -98,7 +108,7 @@ async function findNamed(
       }
       continue;
     }
-    everywhere ??= await findEverywhere(providers, [], context, signal);
+    everywhere ??= await findEverywhere(providers, [], [], context, signal);
     const match = everywhere.find(({ found }) => found.id === target);
     if (!match) {
       throw new RolloutError("not_found", `${target} is neither a job directory nor an environment that is there`, {
@@ -137,19 +147,21 @@ async function treat(
 
 function print(
   outcomes: readonly Outcome[],
+  installs: readonly InstallOutcome[],
   unanswered: readonly string[],
   options: CleanOptions,
   { terminal }: CliContext,
 ): void {
   if (options.json) {
-    terminal.out(
-      `${JSON.stringify({ schema_version: 1, environments: outcomes, not_looked_at: unanswered }, null, 2)}\n`,
-    );
+    const found = { environments: outcomes, cached_installs: installs, not_looked_at: unanswered };
+    terminal.out(`${JSON.stringify({ schema_version: 1, ...found }, null, 2)}\n`);
     return;
   }
   for (const { id, provider, job, message } of outcomes) {
     terminal.out(plainText(`${provider}: ${id}${job === null ? "" : ` of job ${job}`}: ${message}`) + "\n");
   }
+  for (const { provider, key, message } of installs)
+    terminal.out(plainText(`${provider}: cached install ${key}: ${message}`) + "\n");
   for (const line of unanswered) terminal.err(plainText(line) + "\n");
-  if (outcomes.length === 0) terminal.out("nothing is left of any run\n");
+  if (outcomes.length + installs.length === 0) terminal.out("nothing is left of any run\n");
 }

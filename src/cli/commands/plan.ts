@@ -5,6 +5,8 @@ import { countText } from "../../report/number-text.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import type { ImagePlan } from "../../environments/environment.ts";
 import { loadProviderModule } from "../../environments/registry.ts";
+import { describeBudget } from "../../jobs/describe-budget.ts";
+import { budgetOf } from "../../jobs/describe-run.ts";
 import type { PreparedJob } from "../../jobs/prepare-job.ts";
 import { planResources } from "../../jobs/trial/limits.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -46,7 +48,8 @@ export async function planCommand(
   if (options.json) terminal.out(`${JSON.stringify({ schema_version: 1, ...plan }, null, 2)}\n`);
   else {
     printProblems(prepared.taskProblems, terminal, host.cwd);
-    terminal.out(renderPlan(plan, host.cwd));
+    const budget = describeBudget(budgetOf(prepared, null), plan.trials, plan.concurrency);
+    terminal.out(renderPlan(plan, budget, host.cwd));
   }
   return exitCodes.done;
 }
@@ -72,6 +75,7 @@ interface PlanDescription {
   readonly concurrency: number;
   readonly containers: { readonly total: number; readonly at_once: number };
   readonly images: { readonly build: readonly string[]; readonly pull: readonly string[] };
+  readonly budget: readonly { readonly name: string; readonly limit: number; readonly at_most: number | null }[];
   readonly jobs_dir: string;
   readonly tasks: readonly TaskPlan[];
   readonly warnings: readonly string[];
@@ -104,6 +108,7 @@ function describePlan(prepared: PreparedJob): PlanDescription {
       build: [...images.values()].filter((image) => image.kind === "build").map(imageName),
       pull: [...images.values()].filter((image) => image.kind === "pull").map(imageName),
     },
+    budget: budgetOf(prepared, null).map(({ atMost, ...row }) => ({ ...row, at_most: atMost })),
     jobs_dir: job.jobsDir,
     tasks: datasets.flatMap((dataset) =>
       dataset.tasks.map((task): TaskPlan => {
@@ -135,13 +140,14 @@ function imageName(image: ImagePlan): string {
   return image.kind === "build" ? image.contextDir : image.ref;
 }
 
-function renderPlan(plan: PlanDescription, cwd: string): string {
+function renderPlan(plan: PlanDescription, budget: readonly string[], cwd: string): string {
   const lines = [
     `${countText(plan.trials, "trial")} = ${countText(plan.agents.length, "agent")} x ${countText(plan.tasks.length, "task")} x ${countText(plan.attempts, "attempt")}, ${plan.concurrency} at once`,
     `agents       ${plan.agents.join(", ")}`,
     `environment  ${plan.environment}: ${countText(plan.containers.total, "environment")} in all, at most ${plan.containers.at_once} at once`,
     `images       ${plan.images.build.length} to build, ${plan.images.pull.length} to pull`,
     `results      ${shownPath(plan.jobs_dir, cwd)}`,
+    ...budget,
     "",
     ...plan.tasks.map((task) => `  ${task.dataset}/${task.task}  ${describeTask(task, cwd)}`),
   ];

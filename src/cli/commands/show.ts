@@ -122,7 +122,7 @@ async function describeTrial(dir: string, trial: TrialResultFile): Promise<strin
   const { durations: time, error } = trial;
   const phases = [
     ["environment", time.environment_setup_sec],
-    ["setup", time.agent_setup_sec],
+    [trial.agent_setup_cached ? "setup (cached)" : "setup", time.agent_setup_sec],
     ["agent", time.agent_execution_sec],
     ["verifier", time.verifier_sec],
   ] as const;

@@ -7,7 +7,7 @@ import type {
 } from "../environment.ts";
 
 /** What a provider must be able to do for a case to apply to it. */
-export type Need = "shell" | "users" | "owners" | "stop" | "freeze" | "limits.memory" | "limits.storage";
+export type Need = "shell" | "users" | "owners" | "stop" | "freeze" | "snapshots" | "limits.memory" | "limits.storage";
 
 /** What a case works with; the runner gives everything back afterwards. */
 export interface ConformanceSubject {
@@ -49,6 +49,6 @@ function meets(capabilities: Capabilities, need: Need): boolean {
     case "limits.storage":
       return capabilities.limits.storage === "enforced";
     default:
-      return capabilities[need];
+      return capabilities[need] === true;
   }
 }

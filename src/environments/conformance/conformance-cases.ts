@@ -6,6 +6,7 @@ import { placementCases } from "./placement-cases.ts";
 import { processCases } from "./process-cases.ts";
 import { providerCases } from "./provider-cases.ts";
 import { replacementCases } from "./replacement-cases.ts";
+import { snapshotCases } from "./snapshot-cases.ts";
 import { surroundingsCases } from "./surroundings-cases.ts";
 
 /** Everything that an environment provider promises; one that passes all that apply can run any job. */
@@ -18,4 +19,5 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...commandCases,
   ...surroundingsCases,
   ...processCases,
+  ...snapshotCases,
 ];

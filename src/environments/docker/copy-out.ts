@@ -23,7 +23,7 @@ export async function copyOut(engine: Engine, id: string, request: CopyFromReque
   signal.addEventListener("abort", onAbort, { once: true });
   const name = posix.basename(path);
   // Some engines would follow it and show what it leads to under its name.
-  if (isLink(answer)) {
+  if (pathStat(answer).isLink) {
     answer.destroy();
     signal.removeEventListener("abort", onAbort);
     return { files: 0, bytes: 0, refused: [{ path: "", reason: "it is a link" }] };
@@ -44,12 +44,13 @@ export async function copyOut(engine: Engine, id: string, request: CopyFromReque
   }
 }
 
-function isLink(answer: IncomingMessage): boolean {
+/** What an engine says about the path whose archive it sends. */
+export function pathStat(answer: IncomingMessage): { readonly isLink: boolean; readonly linkTarget: string } {
   try {
     const text = Buffer.from(String(answer.headers["x-docker-container-path-stat"]), "base64").toString("utf8");
-    const { mode = 0 } = JSON.parse(text) as { mode?: number };
-    return Math.floor(mode / linkBit) % 2 === 1;
+    const { mode = 0, linkTarget = "" } = JSON.parse(text) as { mode?: number; linkTarget?: string };
+    return { isLink: Math.floor(mode / linkBit) % 2 === 1, linkTarget };
   } catch {
-    return false;
+    return { isLink: false, linkTarget: "" };
   }
 }

@@ -15,6 +15,7 @@ import { logsPath, type LogVolume } from "./log-volume.ts";
 import { planContainer } from "./plan-container.ts";
 import { planFacts } from "./docker-facts.ts";
 import { removeContainer } from "./remove-container.ts";
+import { hasBareLogs, planDrops } from "./snapshots/snapshot-labels.ts";
 
 const removalLimitMs = 60_000;
 const never = new AbortController().signal;
@@ -35,13 +36,15 @@ export async function createDockerEnvironment(
     signal.throwIfAborted();
     const { id, logs } = made;
     const { Id, Config } = note.answer;
-    const rest = logs ? await logs.place(request.place) : request.place;
+    const place = [...planDrops(note.answer), ...request.place];
+    const rest = logs ? await logs.place(place) : place;
     await ground.engine.client.text({ method: "POST", path: `/containers/${id}/start`, signal });
     const life = new ContainerLife(ground, id);
     const root = logs && (await findRoot(life, logs, signal));
     const environment = new DockerEnvironment({
       ground,
       id,
+      image: note.answer,
       life,
       logs,
       root,
@@ -82,7 +85,8 @@ async function makeContainer(
   request: CreateEnvironmentRequest,
   note: ImageNote,
 ): Promise<MadeContainer> {
-  const logs = await ground.logVolumes.open(note, () => bringsLogs(ground, request, note));
+  const look = async (): Promise<boolean> => !hasBareLogs(note.answer) && bringsLogs(ground, request, note);
+  const logs = await ground.logVolumes.open(note, look);
   if (logs === null) return { id: await createContainer(ground, request, note.answer, null), logs };
   try {
     const id = await createContainer(ground, request, note.answer, logs);

@@ -9,6 +9,7 @@ import type {
   NetworkPolicy,
   Placement,
   ProcessInfo,
+  SnapshotRequest,
 } from "../environment.ts";
 import type { ToolMarks } from "../integrity/tool-marks.ts";
 import { changedTools } from "./changed-tools.ts";
@@ -18,11 +19,13 @@ import { ContainerFiles, type FileWays } from "./container-files.ts";
 import type { ContainerLife } from "./container-life.ts";
 import { ContainerStillness } from "./container-stillness.ts";
 import type { DockerGround } from "./docker-ground.ts";
+import type { ImageAnswer } from "./images/image-notes.ts";
 import { keptName } from "./list-containers.ts";
 import { listContainerProcesses } from "./list-container-processes.ts";
 import { MemoryKills } from "./memory-kills.ts";
 import { ContainerNetwork } from "./network/container-network.ts";
 import { removeContainer } from "./remove-container.ts";
+import { saveSnapshot } from "./snapshots/save-snapshot.ts";
 
 const hourMs = 3_600_000;
 const mostPauses = 20;
@@ -32,6 +35,8 @@ export interface DockerEnvironmentOptions extends FileWays {
   readonly ground: DockerGround;
   /** The container's full id. */
   readonly id: string;
+  /** What it was made from. */
+  readonly image: ImageAnswer;
   readonly life: ContainerLife;
   readonly workdir: string;
   /** Who commands run as that name nobody. */
@@ -159,6 +164,16 @@ export class DockerEnvironment implements Environment {
 
   takeRefused(): readonly string[] {
     return this.#network.takeRefused();
+  }
+
+  async snapshot(request: SnapshotRequest): Promise<string | null> {
+    const { signal } = request;
+    signal.throwIfAborted();
+    this.#assertRunning();
+    await this.#placePending(signal);
+    const { ground, id, image, logs } = this.#options;
+    const save = { ...request, id, image, hasLogVolume: logs !== null };
+    return this.#ask("copy_failed", "saving the container", signal, () => saveSnapshot(ground, save));
   }
 
   async stop(signal: AbortSignal): Promise<void> {

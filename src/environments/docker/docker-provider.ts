@@ -12,6 +12,7 @@ import type {
   OpenProviderOptions,
   ProviderModule,
   PullImageRequest,
+  SnapshotStore,
   TaskCheck,
   TaskEnvironment,
 } from "../environment.ts";
@@ -35,6 +36,7 @@ import { reapNetworks } from "./network/reap-networks.ts";
 import { findIptables, whyNoAllowHere, whyNoAllowWith } from "./network/why-no-allow.ts";
 import { reapLogVolumes } from "./reap-log-volumes.ts";
 import { removeContainer } from "./remove-container.ts";
+import { findSnapshot, identifyImage, listSnapshots, removeSnapshot } from "./snapshots/snapshot-store.ts";
 
 const storageNote = "an enforced limit on storage: provider_config.storage_quota, with a storage driver that can";
 
@@ -67,6 +69,19 @@ class DockerProvider implements EnvironmentProvider {
 
   get capabilities(): Capabilities {
     return planCapabilities(this.#config, this.#whyNoAllow === null);
+  }
+
+  get pricePerHour(): number {
+    return this.#config.price_per_hour;
+  }
+
+  get snapshots(): SnapshotStore {
+    return {
+      identify: async (image, signal) => identifyImage(await this.#ground.get(signal), image, signal),
+      find: async (key, signal) => findSnapshot(await this.#ground.get(signal), key, signal),
+      list: async (signal) => listSnapshots(await this.#ground.get(signal), signal),
+      remove: async (key, signal) => removeSnapshot(await this.#ground.get(signal), key, signal),
+    };
   }
 
   async probe(signal: AbortSignal): Promise<readonly string[]> {
@@ -185,5 +200,6 @@ function planCapabilities({ network, storage_quota }: DockerConfig, canAllow: bo
     freeze: true,
     limits: { cpus: "enforced", memory: "enforced", storage: storage_quota ? "enforced" : "none" },
     network: canLeave ? (canAllow ? ["none", "allow"] : ["none"]) : [],
+    snapshots: true,
   };
 }

@@ -24,6 +24,11 @@ export function partName(path: string): string {
   return path === "" ? "_" : path.replaceAll("/", "!");
 }
 
+/** The path that a layer's part stands for, relative to the root. */
+export function partPath(part: string): string {
+  return part === "_" ? "" : part.replaceAll("!", "/");
+}
+
 const directories: Readonly<Record<string, number>> = {
   app: 0o755,
   root: 0o700,

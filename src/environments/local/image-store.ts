@@ -2,7 +2,9 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { LocalImage } from "./local-image.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+import type { PreparedGround } from "./local-ground.ts";
+import { readBaseReference, type LocalImage } from "./local-image.ts";
 
 const imageSchema = z.object({
   name: z.string(),
@@ -30,4 +32,11 @@ export function loadImage(imagesDir: string, reference: string): LocalImage | nu
   } catch {
     return null;
   }
+}
+
+/** The image of any reference that environments are made from; throws when there is none. */
+export function requireImage({ base, layout }: PreparedGround, reference: string): LocalImage {
+  const image = readBaseReference(reference, base.description) ?? loadImage(layout.images, reference);
+  if (image !== null) return image;
+  throw new RolloutError("environment_start_failed", `there is no image ${reference}`);
 }

@@ -13,7 +13,7 @@ const oldestBaseMs = 14 * 86_400_000;
 export async function reapLeftovers(ground: LocalGround): Promise<void> {
   const { layout, host } = ground;
   ground.trash.sweep();
-  for (const place of [layout.bases, layout.tools, layout.pipes, layout.environments])
+  for (const place of [layout.bases, layout.tools, layout.pipes, layout.environments, layout.layers])
     for (const path of findAbandonedFolders(place, host)) ground.trash.throwAway(path);
   for (const name of listFolders(layout.environments)) {
     const directory = join(layout.environments, name);

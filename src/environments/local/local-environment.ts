@@ -1,4 +1,5 @@
 import { closeSync } from "node:fs";
+import { join } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type {
   CopyFromRequest,
@@ -11,6 +12,7 @@ import type {
   Placement,
   ProcessInfo,
   ResourceLimits,
+  SnapshotRequest,
 } from "../environment.ts";
 import { volumePaths } from "./base-system.ts";
 import { CommandRunner } from "./command-runner.ts";
@@ -28,6 +30,7 @@ import type { MountPlan } from "./plan-mounts.ts";
 import { RootDoor } from "./root-door.ts";
 import { describeProcesses, endProcesses, findProcesses, stopProcesses } from "./sandbox-processes.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { saveSnapshot } from "./snapshots/save-snapshot.ts";
 import { findUser } from "./find-user.ts";
 import type { ResolvedUser } from "./users.ts";
 import { VolumeDoor } from "./volume-door.ts";
@@ -192,6 +195,15 @@ export class LocalEnvironment implements Environment {
     }
     if (isNone) this.#network ??= await openIsolatedNetwork(sandbox.pid, ground.idMap, ground.path, signal);
     this.#runner.networkPid = isNone ? (this.#network?.pid ?? null) : null;
+  }
+
+  async snapshot(request: SnapshotRequest): Promise<string | null> {
+    request.signal.throwIfAborted();
+    this.#assertRunning();
+    const { ground, image, directory, plan } = this.#options;
+    if (ground.capabilities.snapshots !== true)
+      throw new RolloutError("unsupported", "what an environment holds in memory cannot be saved");
+    return saveSnapshot(ground, image, { ...request, disk: join(directory, "disk"), volumes: plan.volumes });
   }
 
   async stop(signal: AbortSignal): Promise<void> {

@@ -12,6 +12,7 @@ import type {
   FoundEnvironment,
   OpenProviderOptions,
   ProviderModule,
+  SnapshotStore,
   TaskCheck,
   TaskEnvironment,
 } from "../environment.ts";
@@ -24,7 +25,7 @@ import { listFolders, readRecord } from "./environment-records.ts";
 import { openHostBase } from "./host-base.ts";
 import { findTool } from "../../base/find-tool.ts";
 import { toolPath } from "../../base/tool-path.ts";
-import { loadImage } from "./image-store.ts";
+import { requireImage } from "./image-store.ts";
 import { PipeStock } from "./output-pipes.ts";
 import { planIdMap, readIdMapFacts } from "./id-map.ts";
 import { reapLeftovers, removeLeftover } from "./leftovers.ts";
@@ -32,12 +33,12 @@ import { planEnforcement } from "./limits.ts";
 import { localConfigSchema } from "./local-config-schema.ts";
 import type { LocalEnvironment } from "./local-environment.ts";
 import type { LocalGround, PreparedGround } from "./local-ground.ts";
-import { readBaseReference } from "./local-image.ts";
 import { makeLayout, planLayout } from "./local-layout.ts";
 import { planNotes } from "./plan-notes.ts";
 import { planOwnFolder } from "./own-folders.ts";
 import { probeLocal, refuseOtherSystems } from "./probe-local.ts";
 import { openRootfsBase } from "./rootfs-base.ts";
+import { findSnapshot, identifyImage, listSnapshots, removeSnapshot } from "./snapshots/snapshot-store.ts";
 import { openToolbox } from "./toolbox.ts";
 import { TrashBin } from "./trash-bin.ts";
 
@@ -68,6 +69,7 @@ export function planGround(options: Pick<OpenProviderOptions, "config" | "host" 
     freeze: true,
     limits: planEnforcement(groupPlaces !== null, parsed.storage),
     network: ["none"],
+    snapshots: parsed.storage === "disk",
   };
   return {
     host,
@@ -100,6 +102,19 @@ class LocalProvider implements EnvironmentProvider {
     this.capabilities = ground.capabilities;
   }
 
+  get pricePerHour(): number {
+    return this.#ground.config.price_per_hour;
+  }
+
+  get snapshots(): SnapshotStore {
+    return {
+      identify: async (image, signal) => identifyImage(await this.#prepared.get(signal), image),
+      find: async (key) => findSnapshot(this.#ground, key),
+      list: async () => listSnapshots(this.#ground),
+      remove: async (key) => removeSnapshot(this.#ground, key),
+    };
+  }
+
   async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     await this.#prepared.get(signal);
@@ -126,9 +141,7 @@ class LocalProvider implements EnvironmentProvider {
   async createEnvironment(request: CreateEnvironmentRequest): Promise<LocalEnvironment> {
     request.signal.throwIfAborted();
     const ground = await this.#prepared.get(request.signal);
-    const base = readBaseReference(request.image, ground.base.description);
-    const image = base ?? loadImage(ground.layout.images, request.image);
-    if (image === null) throw new RolloutError("environment_start_failed", `there is no image ${request.image}`);
+    const image = requireImage(ground, request.image);
     const environment = await createLocalEnvironment(ground, {
       ...request,
       image,

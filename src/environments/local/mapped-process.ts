@@ -11,6 +11,8 @@ export interface MappedProcessOptions {
   readonly cwd: string;
   readonly path: string;
   readonly stdin: "ignore" | "pipe";
+  /** Ignored when absent. */
+  readonly stdout?: "ignore" | "pipe" | undefined;
   /** Shell text that it runs first, still with the rights of the caller. */
   readonly prelude?: string | undefined;
   /** Done while it starts; the command does not begin before. */
@@ -37,7 +39,7 @@ export async function startMapped(argv: readonly string[], options: MappedProces
   const child = spawn("unshare", args, {
     cwd: options.cwd,
     env: { PATH: options.path },
-    stdio: [options.stdin, "ignore", "pipe", "pipe"],
+    stdio: [options.stdin, options.stdout ?? "ignore", "pipe", "pipe"],
     detached: true,
   });
   let complaint = "";

@@ -11,6 +11,7 @@ export type MemoryOperation =
   | "kill"
   | "freeze"
   | "network"
+  | "snapshot"
   | "stop"
   | "destroy";
 

@@ -13,6 +13,7 @@ import type {
   NetworkPolicy,
   Placement,
   ProcessInfo,
+  SnapshotRequest,
 } from "../environment.ts";
 import type { FaultGate, MemoryOperation } from "./fault-gate.ts";
 import { MemoryFileSystem } from "./memory-file-system.ts";
@@ -21,6 +22,7 @@ import { MemoryProcessTable } from "./memory-process-table.ts";
 import { runMemoryCommand } from "./run-memory-command.ts";
 
 const killed: ExecResult = { exitCode: null, signal: "SIGKILL", outOfMemory: false };
+const trialPaths = ["/logs", "/tests", "/oracle"];
 const hourMs = 3_600_000;
 
 /** What one environment is made of. */
@@ -35,6 +37,10 @@ export interface MemoryEnvironmentOptions {
   readonly pricePerHour: number;
   readonly clock: Clock;
   readonly faults: FaultGate;
+  /** What it starts with; nothing when absent. */
+  readonly files?: MemoryFileSystem | undefined;
+  /** Keeps a snapshot of it and gives the reference. */
+  readonly onSnapshot: (key: string, files: MemoryFileSystem) => string;
   /** Called once, when it is destroyed. */
   readonly onDestroyed: () => void;
 }
@@ -43,10 +49,11 @@ export interface MemoryEnvironmentOptions {
 export class MemoryEnvironment implements Environment {
   readonly id: string;
   readonly workdir: string;
+  readonly image: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly facts: { readonly [key: string]: FactValue };
   readonly #options: MemoryEnvironmentOptions;
-  readonly #files = new MemoryFileSystem();
+  readonly #files: MemoryFileSystem;
   readonly #processes = new MemoryProcessTable();
   readonly #startedMs: number;
   #state: "running" | "stopped" | "destroyed" = "running";
@@ -57,6 +64,7 @@ export class MemoryEnvironment implements Environment {
     this.#options = options;
     this.id = options.id;
     this.workdir = options.workdir;
+    this.image = options.image;
     this.labels = options.labels;
     this.facts = {
       provider: "memory",
@@ -65,6 +73,7 @@ export class MemoryEnvironment implements Environment {
       limits: { ...options.capabilities.limits },
     };
     this.#startedMs = options.clock.monotonic();
+    this.#files = new MemoryFileSystem(options.files);
     for (const path of ["/logs", options.workdir]) this.#files.makeDirectory(path, 0o755);
     this.#files.makeDirectory("/tmp", 0o1777);
   }
@@ -136,6 +145,19 @@ export class MemoryEnvironment implements Environment {
     const kind = typeof policy === "string" ? policy : "allow";
     this.#assertCan("restrict the network", kind === "full" || this.#options.capabilities.network.includes(kind));
     this.#network = policy;
+  }
+
+  async snapshot({ key, examine, signal }: SnapshotRequest): Promise<string | null> {
+    await this.#begin("snapshot", signal);
+    this.#assertCan("be saved", this.#options.capabilities.snapshots === true);
+    const files = new MemoryFileSystem(this.#files);
+    for (const path of trialPaths) files.remove(path);
+    for (const entry of files.entries("/")) {
+      const target = entry.type === "symlink" ? [Buffer.from(entry.linkTarget)] : [];
+      const body = entry.type === "file" ? entry.body : target;
+      if (!(await examine({ path: `/${entry.path}`, body }))) return null;
+    }
+    return this.#options.onSnapshot(key, files);
   }
 
   get isKept(): boolean {

@@ -26,7 +26,12 @@ const mostLinks = 40;
 
 /** Files, directories and links with their modes and owners, all in memory; paths are absolute. */
 export class MemoryFileSystem {
-  readonly #root: MemoryDirectory = newDirectory(0o755);
+  readonly #root: MemoryDirectory;
+
+  /** Empty, or with the files of another as they are now. */
+  constructor(other?: MemoryFileSystem) {
+    this.#root = other ? copyDirectory(other.#root) : newDirectory(0o755);
+  }
 
   /** The bytes of a file, links followed; throws `not_found`. */
   read(path: string): Uint8Array {
@@ -166,6 +171,12 @@ function componentsOf(path: string): string[] {
 
 function newDirectory(mode: number): MemoryDirectory {
   return { kind: "directory", children: new Map(), mode, uid: 0, gid: 0 };
+}
+
+// A file's bytes are never changed, only replaced.
+function copyDirectory(directory: MemoryDirectory): MemoryDirectory {
+  const copy = (node: MemoryNode): MemoryNode => (node.kind === "directory" ? copyDirectory(node) : { ...node });
+  return { ...directory, children: new Map([...directory.children].map(([name, node]) => [name, copy(node)])) };
 }
 
 function newFile(content: Uint8Array, mode: number): MemoryNode {

@@ -11,6 +11,7 @@ import type {
   OutputSink,
   ProviderModule,
   PullImageRequest,
+  SnapshotStore,
   TaskCheck,
   TaskEnvironment,
 } from "../environment.ts";
@@ -19,6 +20,7 @@ import { loadMemoryHandler } from "./load-memory-handler.ts";
 import { memoryConfigSchema } from "./memory-config-schema.ts";
 import { MemoryEnvironment } from "./memory-environment.ts";
 import type { MemoryHandler } from "./memory-handler.ts";
+import { MemorySnapshots } from "./memory-snapshots.ts";
 import { defaultWorkdir, memoryBaseImage, planMemoryImage, readDockerfile, readWorkdir } from "./plan-memory-image.ts";
 
 /** What a memory provider is made of. */
@@ -40,6 +42,7 @@ const defaultCapabilities: Capabilities = {
   freeze: true,
   limits: { cpus: "none", memory: "none", storage: "none" },
   network: [],
+  snapshots: true,
 };
 
 /** A provider whose environments live in this process and die with it. */
@@ -64,11 +67,21 @@ class MemoryProvider implements EnvironmentProvider {
   readonly #faults: FaultGate;
   readonly #workdirs = new Map([[memoryBaseImage, defaultWorkdir]]);
   readonly #environments = new Map<string, MemoryEnvironment>();
+  readonly #snapshots = new MemorySnapshots();
 
   constructor(options: MemoryProviderOptions) {
     this.#options = options;
     this.capabilities = { ...defaultCapabilities, ...options.capabilities };
     this.#faults = createFaultGate(options.faults);
+  }
+
+  get pricePerHour(): number {
+    return this.#options.pricePerHour ?? 0;
+  }
+
+  get snapshots(): SnapshotStore {
+    const used = (): ReadonlySet<string> => new Set([...this.#environments.values()].map(({ image }) => image));
+    return this.#snapshots.store(used);
   }
 
   async probe(signal: AbortSignal): Promise<readonly string[]> {
@@ -106,7 +119,8 @@ class MemoryProvider implements EnvironmentProvider {
     const { name, image, labels, place, signal } = request;
     signal.throwIfAborted();
     await this.#faults("create", { environment: name, image, labels }, signal);
-    const workdir = this.#workdirs.get(image);
+    const snapshot = this.#snapshots.get(image);
+    const workdir = snapshot?.workdir ?? this.#workdirs.get(image);
     if (workdir === undefined) {
       throw new RolloutError("environment_start_failed", `there is no image ${image}: it was neither built nor pulled`);
     }
@@ -122,6 +136,8 @@ class MemoryProvider implements EnvironmentProvider {
       pricePerHour: this.#options.pricePerHour ?? 0,
       clock: this.#options.clock ?? systemClock,
       faults: this.#faults,
+      files: snapshot?.files,
+      onSnapshot: (key, files) => this.#snapshots.keep(key, { files, workdir }),
       onDestroyed: () => this.#environments.delete(id),
     });
     // A hook that was late on purpose hands its environment over after the deadline, as an engine may.

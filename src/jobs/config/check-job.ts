@@ -65,6 +65,10 @@ function checkAgent(agent: JobFile["agents"][number], index: number): Finding[] 
   } else if (agent.execute === undefined || agent.execute.trim() === "") {
     findings.push({ path: [...path, "execute"], of: "key", message: "is required: the script that runs the agent" });
   }
+  if (agent.cache && (agent.install === undefined || agent.install.trim() === "")) {
+    const restsOn = [[...path, "install"]];
+    findings.push({ path: [...path, "cache"], of: "key", message: "has no effect without an install script", restsOn });
+  }
   return findings;
 }
 

@@ -54,7 +54,17 @@ describe("a job that says no more than it must", () => {
         env: {},
       },
       metrics: [],
-      agents: [{ name: "oracle", description: null, install: null, execute: null, env: {}, nConcurrent: null }],
+      agents: [
+        {
+          name: "oracle",
+          description: null,
+          install: null,
+          execute: null,
+          env: {},
+          nConcurrent: null,
+          isCached: false,
+        },
+      ],
       datasets: [{ kind: "path", path: `${folder.dir}/tasks`, name: "tasks", nConcurrent: null }],
       budget: { costUsd: null, wallSec: null, tokens: null },
       secrets: [],
@@ -95,7 +105,7 @@ const everything = {
   },
   metrics: [{ type: "mean" }, { type: "max" }, { type: "mean" }],
   agents: [
-    { name: "mine", description: "d", install: "i", execute: "e", env: { A: "1" }, n_concurrent: 2 },
+    { name: "mine", description: "d", install: "i", execute: "e", env: { A: "1" }, n_concurrent: 2, cache: true },
     { name: "oracle" },
     { name: "nop" },
   ],
@@ -161,9 +171,17 @@ describe("a job that says everything", () => {
       },
       metrics: ["mean", "max"],
       agents: [
-        { name: "mine", description: "d", install: "i", execute: "e", env: { A: "1" }, nConcurrent: 2 },
-        { name: "oracle", description: null, install: null, execute: null, env: {}, nConcurrent: null },
-        { name: "nop", description: null, install: null, execute: null, env: {}, nConcurrent: null },
+        { name: "mine", description: "d", install: "i", execute: "e", env: { A: "1" }, nConcurrent: 2, isCached: true },
+        {
+          name: "oracle",
+          description: null,
+          install: null,
+          execute: null,
+          env: {},
+          nConcurrent: null,
+          isCached: false,
+        },
+        { name: "nop", description: null, install: null, execute: null, env: {}, nConcurrent: null, isCached: false },
       ],
       datasets: [
         { kind: "path", path: `${dir}/tasks`, name: "local", nConcurrent: 1 },
@@ -272,7 +290,7 @@ describe("a key is refused", () => {
     [
       "agents[0].timeout",
       [{ name: "oracle", timeout: 5 }],
-      "unknown key; known: name, description, install, execute, env, n_concurrent",
+      "unknown key; known: name, description, install, execute, env, n_concurrent, cache",
     ],
   ])("%s in an agent", (path, value, message) => {
     expect(folder.defineProblems({ agents: value, datasets })).toEqual([`job ${path}: ${message}`]);

@@ -38,6 +38,10 @@ const agent = z.strictObject({
   execute: z.string().optional().describe("Bash script that runs the agent on the task."),
   env: envTable.describe("Variables for install and execute; `${VAR}` and `${VAR:-default}` come from the machine."),
   n_concurrent: count.optional().describe("At most this many trials of this agent at once."),
+  cache: z
+    .boolean()
+    .default(false)
+    .describe("Install once per image, script and variables, and start later trials from what that left."),
 });
 
 const registryRef = z.strictObject({

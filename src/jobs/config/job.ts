@@ -12,6 +12,8 @@ export interface Agent {
   /** Expanded; given to install and execute only. */
   readonly env: Readonly<Record<string, string>>;
   readonly nConcurrent: number | null;
+  /** Trials may start from what an earlier install left. */
+  readonly isCached: boolean;
 }
 
 /** Where a dataset comes from. Paths are absolute. */

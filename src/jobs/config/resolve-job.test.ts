@@ -156,7 +156,7 @@ describe("config.json", () => {
       },
       verifier: { override_timeout_sec: 0, max_timeout_sec: 0, disable: false, env: { K: "${KEY}" } },
       metrics: [],
-      agents: [{ name: "oracle", env: {} }],
+      agents: [{ name: "oracle", env: {}, cache: false }],
       datasets: [{ path: join(folder.dir, "tasks") }],
       budget: {},
     });

@@ -95,6 +95,7 @@ function toAgent(agent: JobFile["agents"][number], index: number, expander: Expa
     execute: agent.execute ?? null,
     env: expander.expand(agent.env, ["agents", index, "env"]),
     nConcurrent: agent.n_concurrent ?? null,
+    isCached: agent.cache,
   };
 }
 

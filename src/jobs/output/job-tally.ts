@@ -1,6 +1,7 @@
 import { max, mean, min, sum } from "../../analysis/aggregates.ts";
 import { summarizeMarks, type ItemMarks } from "../../analysis/summarize-marks.ts";
 import type { Blame } from "../../store/run.ts";
+import type { Spending } from "../budget-watch.ts";
 import type { Metric } from "../config/job.ts";
 import type { FailureType } from "../trial/failure.ts";
 import type { PlannedTrial } from "./planned-trial.ts";
@@ -32,6 +33,13 @@ export interface TallyEnd {
 const passAt = 1;
 const aggregates: Readonly<Record<Metric, (values: readonly number[]) => number | null>> = { sum, min, max, mean };
 
+// What the built-in agents do takes no model.
+function hasHiddenTokens(result: TrialResultFile): boolean {
+  const { agent_name: name, agent_usage: usage } = result;
+  const tells = (usage?.input_tokens ?? usage?.output_tokens ?? null) !== null;
+  return !isFailed(result) && !tells && name !== "oracle" && name !== "nop";
+}
+
 /** Every finished trial of a job in a few numbers, and the job's result at any instant. */
 export class JobTally {
   readonly #plan: readonly PlannedTrial[];
@@ -41,6 +49,7 @@ export class JobTally {
   #skipped: readonly number[] = [];
   #spentUsd = 0;
   #spentTokens = 0;
+  readonly #unknown = { unknownCost: 0, unknownTokens: 0 };
 
   constructor(plan: readonly PlannedTrial[], metrics: readonly Metric[], hasVerifier: boolean) {
     this.#plan = plan;
@@ -68,6 +77,8 @@ export class JobTally {
     };
     this.#spentUsd += spentUsd - (earlier?.spentUsd ?? 0);
     this.#spentTokens += spentTokens - (earlier?.spentTokens ?? 0);
+    this.#unknown.unknownCost += Number(result.cost === null) - Number(earlier?.cost === null);
+    if (!earlier && hasHiddenTokens(result)) this.#unknown.unknownTokens++;
   }
 
   /** Plan indexes that never ran. */
@@ -76,8 +87,9 @@ export class JobTally {
   }
 
   /** What has been spent so far, for a budget. */
-  spent(): { costUsd: number; tokens: number } {
-    return { costUsd: this.#spentUsd, tokens: this.#spentTokens };
+  spent(): Spending {
+    const { unknownCost, unknownTokens } = this.#unknown;
+    return { costUsd: this.#spentUsd, tokens: this.#spentTokens, unknownCost, unknownTokens };
   }
 
   get counts(): { readonly completed: number; readonly failed: number; readonly skipped: number } {

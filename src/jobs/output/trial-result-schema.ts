@@ -51,6 +51,8 @@ export interface TrialResultFile {
     readonly verifier_ended_at: string | null;
     readonly ended_at: string;
   };
+  /** The trial began from what an earlier install of the agent left; its own setup took only what `durations` says. */
+  readonly agent_setup_cached: boolean;
   readonly trial_id: string;
   /** 1 + retries, over all sittings of the job. */
   readonly tries: number;

@@ -3,6 +3,7 @@ import { formatProblem } from "../../base/problem.ts";
 import { isDiskFull, messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { RetryBudget, retryTransient } from "../../engine/retry.ts";
 import type { Slot } from "../../engine/window.ts";
+import { endTurn } from "../installs/end-turn.ts";
 import { trialPaths } from "../output/job-paths.ts";
 import { keepCallEvidence, keepTryEvidence, writeTrialError, writeTrialResult } from "../output/trial-files.ts";
 import type { TrialResultFile } from "../output/trial-result-schema.ts";
@@ -95,6 +96,8 @@ async function runTries(
           () => unlessLost(call),
           budget,
           async (waitMs, error) => {
+            // The place of one that waits is lent to others, who might then wait for its install and never give it back.
+            endTurn(state);
             await keepCall(error);
             await waitToRetry(waitMs, failureOf(error, state.step));
           },
@@ -109,6 +112,7 @@ async function runTries(
           await waitToRetry(waitMs, failureOf(error, state.step), over);
         }),
       lost,
+      install: { kind: "fresh" },
       step: "build",
       verifierEnvironment: null,
       isCollected: false,

@@ -6,6 +6,8 @@ import { startDeadline } from "../../engine/deadline.ts";
 import { withDeadline } from "../../engine/with-deadline.ts";
 import type { Workspace } from "../agents/agent-step.ts";
 import { findAgent } from "../agents/find-agent.ts";
+import { bakeInstall } from "../installs/bake-install.ts";
+import { endTurn } from "../installs/end-turn.ts";
 import { callEnvironment } from "./call-environment.ts";
 import { collectLogs } from "./collect-logs.ts";
 import type { EnvironmentLease } from "./environment-lease.ts";
@@ -36,6 +38,8 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
   } catch (thrown) {
     outcome = { reward: null, failure: failureOf(thrown, state.step), thrown };
     if (isDiskFull(thrown)) state.context.onDiskFull(thrown);
+  } finally {
+    endTurn(state);
   }
   state.phases.end();
   if (environment) warnOfRefusals(state, state.verifierEnvironment ?? environment);
@@ -44,20 +48,26 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
 }
 
 async function setUpEnvironment(state: TryState, lease: EnvironmentLease): Promise<Environment> {
-  const { context, trial, task } = state;
+  const { context, trial } = state;
   state.phases.begin("environment_setup");
   const plan = trial.image;
   if (!plan) throw new Error(`trial ${trial.key} was started without an image plan`);
   state.step = plan.kind === "pull" ? "pull" : "build";
   const image = await state.obtainImage(plan);
   state.step = "start";
-  const instruction = await readFile(join(task.directory, "instruction.md"));
   const place: Placement[] = [
     { kind: "directory", target: "/logs/agent" },
     { kind: "directory", target: "/logs/verifier" },
-    { kind: "file", content: instruction, target: context.job.instructionPath, mode: 0o644 },
+    await readInstruction(state),
   ];
-  return createEnvironment(state, lease, image, place, "");
+  state.install = await context.installs.take(trial.agent, image, context.signal);
+  const start = state.install.kind === "cached" ? state.install.ref : image;
+  return createEnvironment(state, lease, start, place, "");
+}
+
+async function readInstruction({ context, task }: TryState): Promise<Placement> {
+  const content = await readFile(join(task.directory, "instruction.md"));
+  return { kind: "file", content, target: context.job.instructionPath, mode: 0o644 };
 }
 
 async function createEnvironment(
@@ -96,9 +106,10 @@ async function setUpAgent(state: TryState, environment: Environment): Promise<Fa
     await state.retry(() =>
       callEnvironment(context, "setting the network", (signal) => environment.setNetwork(network, signal)),
     );
-  if (!setup) {
-    await (await openCapture(context, state.paths.setup, state.warn))[Symbol.asyncDispose]();
-    state.phases.pass("agent_setup");
+  if (!setup || state.install.kind === "cached") {
+    await using capture = await openCapture(context, state.paths.setup, state.warn);
+    if (state.install.kind === "cached") await capture.stdout.write(Buffer.from(cachedNote(state.install.ref)));
+    else state.phases.pass("agent_setup");
     return null;
   }
   const step = openWorkspace(state, environment, {
@@ -109,7 +120,15 @@ async function setUpAgent(state: TryState, environment: Environment): Promise<Fa
     failureType: "agent_install_failed",
   });
   await setup(step.workspace);
-  return step.failure();
+  const failure = step.failure();
+  if (failure === null && state.install.kind === "bake")
+    await bakeInstall(state, environment, state.install, await readInstruction(state));
+  endTurn(state);
+  return failure;
+}
+
+function cachedNote(ref: string): string {
+  return `The install did not run in this trial: the environment was started from what an earlier run of it left (${ref}).\n`;
 }
 
 async function executeAgent(state: TryState, environment: Environment): Promise<Failure | null> {
@@ -204,16 +223,11 @@ async function verify(state: TryState, environment: Environment, lease: Environm
   const plan = trial.image;
   if (!plan) throw new Error(`trial ${trial.key} was started without an image plan`);
   const image = await state.obtainImage(plan);
-  const instruction = await readFile(join(task.directory, "instruction.md"));
   const fresh = await createEnvironment(
     state,
     lease,
     image,
-    [
-      { kind: "directory", target: "/logs/agent" },
-      { kind: "file", content: instruction, target: job.instructionPath, mode: 0o644 },
-      ...verifierPlacements(task.directory),
-    ],
+    [{ kind: "directory", target: "/logs/agent" }, await readInstruction(state), ...verifierPlacements(task.directory)],
     "-v",
   );
   state.verifierEnvironment = fresh;

@@ -4,6 +4,7 @@ import type { Redactor } from "../../base/redactor.ts";
 import type { EnvironmentProvider } from "../../environments/environment.ts";
 import type { RunListener } from "../../store/run.ts";
 import type { Job } from "../config/job.ts";
+import type { InstallCache } from "../installs/install-cache.ts";
 import type { EarlierTries } from "../output/set-aside.ts";
 import type { TrialInputsFile } from "../output/trial-result-schema.ts";
 import type { ImageShelf } from "./image-shelf.ts";
@@ -15,6 +16,7 @@ export interface TrialContext {
   readonly jobDir: string;
   readonly provider: EnvironmentProvider;
   readonly images: ImageShelf;
+  readonly installs: InstallCache;
   readonly clock: Clock;
   readonly redactor: Redactor;
   readonly log: Log;

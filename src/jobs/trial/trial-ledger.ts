@@ -125,6 +125,7 @@ export class TrialLedger {
         verifier_ended_at: this.#instantOf("verifier", "endedAt"),
         ended_at: toIso(clock.now()),
       },
+      agent_setup_cached: this.#state?.install.kind === "cached",
       trial_id: id,
       tries: this.#tries,
       warnings: this.#allWarnings(),

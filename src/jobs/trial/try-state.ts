@@ -1,5 +1,6 @@
 import type { Environment, ImagePlan, ProcessInfo, ResourceLimits } from "../../environments/environment.ts";
 import type { TrialPaths } from "../output/job-paths.ts";
+import type { InstallTurn } from "../installs/install-cache.ts";
 import type { ReadyTask } from "../tasks/task.ts";
 import type { Step } from "./failure.ts";
 import type { TrialLimits } from "./limits.ts";
@@ -26,6 +27,8 @@ export interface TryState {
   readonly obtainImage: (plan: ImagePlan) => Promise<string>;
   /** How many environments this trial has lost before this try. */
   readonly lost: number;
+  /** Where the agent's install comes from; known once its image is there. */
+  install: InstallTurn;
   step: Step;
   /** Where the tests run when that is not the agent's environment. */
   verifierEnvironment: Environment | null;

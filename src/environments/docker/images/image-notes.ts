@@ -8,6 +8,9 @@ export interface ImageAnswer {
     readonly User?: string;
     readonly Healthcheck?: object | null;
     readonly Volumes?: Readonly<Record<string, object>> | null;
+    readonly Entrypoint?: readonly string[] | null;
+    readonly Cmd?: readonly string[] | null;
+    readonly Labels?: Readonly<Record<string, string>> | null;
   };
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, RolloutError } from "../../../base/rollout-error.ts";
 import type { OutputSink } from "../../environment.ts";
@@ -9,6 +9,7 @@ import type { LocalEnvironment } from "../local-environment.ts";
 import type { PreparedGround } from "../local-ground.ts";
 import type { LocalImage } from "../local-image.ts";
 import type { Layer } from "../plan-mounts.ts";
+import { dropEmptyParts } from "../snapshots/drop-empty-parts.ts";
 import { publish } from "../toolbox.ts";
 import { hashSource, type BuildContext } from "../../archive/build-context.ts";
 import { resolveSources, runCopyStep } from "./copy-step.ts";
@@ -120,15 +121,6 @@ async function runStep(
 async function makeDirectory(environment: LocalEnvironment, path: string, signal: AbortSignal): Promise<void> {
   const nothing = { emptied: [], removed: [], entries: null, extraOptions: [], hasOwners: false };
   await writeInside(environment.runner, { ...nothing, parents: [path], signal });
-}
-
-// Every environment gets the name servers of its own day.
-function dropEmptyParts(upper: string): void {
-  for (const file of ["etc/resolv.conf", "_/etc/resolv.conf"]) rmSync(join(upper, file), { force: true });
-  for (const path of ["_/etc", ...readdirSync(upper)]) {
-    const part = join(upper, path);
-    if (existsSync(part) && readdirSync(part).length === 0) rmdirSync(part);
-  }
 }
 
 function shortHash(value: unknown): string {

@@ -1,0 +1,69 @@
+import { posix } from "node:path";
+import { RolloutError } from "../../../base/rollout-error.ts";
+import { decodeTar } from "../../archive/decode-tar.ts";
+import type { TreeEntry } from "../../archive/tree-entry.ts";
+import type { SnapshotFile, SnapshotRequest } from "../../environment.ts";
+import { hasStatus } from "../connection/engine-error.ts";
+import type { Engine } from "../connection/open-engine.ts";
+import { pathStat } from "../copy-out.ts";
+import { planLooks, type Look, type PathChange } from "./plan-looks.ts";
+
+type Examination = Pick<SnapshotRequest, "examine" | "signal">;
+
+/** Shows everything that a container holds beside its image; false when something was refused. */
+export async function examineChanges(
+  engine: Engine,
+  id: string,
+  changes: readonly PathChange[],
+  request: Examination,
+): Promise<boolean> {
+  for (const look of planLooks(changes)) {
+    assertReadable(look.path);
+    if (!(await examineOne(engine, id, look, request))) return false;
+  }
+  return true;
+}
+
+async function examineOne(
+  engine: Engine,
+  id: string,
+  { path, isWhole }: Look,
+  { examine, signal }: Examination,
+): Promise<boolean> {
+  const request = { method: "GET", path: `/containers/${id}/archive`, query: { path }, signal } as const;
+  const answer = await engine.client.open(request).catch((error: unknown) => {
+    // Names that lead nowhere, a link's among them, are all there is to see.
+    if (hasStatus(error, 404)) return null;
+    throw error;
+  });
+  if (answer === null) return examine({ path, body: [] });
+  const onAbort = (): void => void answer.destroy();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const { isLink, linkTarget } = pathStat(answer);
+    // Some engines would follow it and show what it leads to under its name.
+    if (isLink) return await examine({ path, body: [Buffer.from(linkTarget)] });
+    for await (const entry of decodeTar(answer)) {
+      assertReadable(entry.path);
+      if (!(await examine({ path: posix.join(posix.dirname(path), entry.path), body: bodyOf(entry) }))) return false;
+      if (!isWhole && entry.type === "directory") return true;
+    }
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    answer.destroy();
+  }
+}
+
+function assertReadable(path: string): void {
+  if (!path.includes("\uFFFD")) return;
+  throw new RolloutError("unsupported", `the name of ${JSON.stringify(path)} is not UTF-8, so it cannot be looked at`);
+}
+
+function bodyOf(entry: TreeEntry): SnapshotFile["body"] {
+  if (entry.type === "file") return entry.body;
+  return entry.type === "symlink" ? [Buffer.from(entry.linkTarget)] : [];
+}
