@@ -1,3 +1,4 @@
+import { plainJson } from "../base/plain-json.ts";
 import { plainText } from "../base/terminal-text.ts";
 import { raceWithSignal } from "../engine/race-with-signal.ts";
 import type { Job } from "../jobs/config/job.ts";
@@ -61,9 +62,7 @@ export async function runJob(
       ? exitCodeOfJob(run.result, interrupts.received)
       : printError(run.unwritten, terminal, host.cwd);
   if (json === "final")
-    terminal.out(
-      `${JSON.stringify({ schema_version: 1, job_dir: run.dir, exit_code: exitCode, result: run.result })}\n`,
-    );
+    terminal.out(`${plainJson({ schema_version: 1, job_dir: run.dir, exit_code: exitCode, result: run.result })}\n`);
   printEnvironments(run, prepared.provider, quiet, terminal);
   if (run.result.untrusted_trials > 0 && quiet)
     terminal.err(

@@ -119,20 +119,32 @@ export interface ExecResult {
   readonly outOfMemory: boolean;
 }
 
+/** How much of a tree is copied out. */
+export interface CopyLimits {
+  /** Files, directories, links and whatever else has a name; the copy ends with the last that is taken. */
+  readonly entries: number;
+  /** A file with which they would become more is left out, and the copy goes on. */
+  readonly bytes: number;
+}
+
 export interface CopyFromRequest {
   readonly source: string;
   /** A host directory (for a directory) or file path; its parent must exist. What a directory holds already stays, unless the copy brings the same name. */
   readonly target: string;
   /** Paths inside the source that are written under another name, so that they do not replace what is there. */
   readonly renames?: Readonly<Record<string, string>> | undefined;
+  /** What goes beyond is refused; everything is taken when absent. */
+  readonly limits?: CopyLimits | undefined;
   readonly signal: AbortSignal;
 }
 
-/** What a copy out left behind, because it was not safe to write on the host. */
+/** What a copy out left behind, because it was not safe to write on the host or more than was asked for. */
 export interface CopyReport {
   readonly files: number;
   readonly bytes: number;
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
+  /** True when it ended before it had seen everything, because of its limits; the last refusal says where. */
+  readonly isCut?: boolean | undefined;
 }
 
 /** Something that a snapshot would hold beside the image. */

@@ -1,3 +1,4 @@
+import { plainJson } from "../base/plain-json.ts";
 import type { RunEvent, RunHead, RunListener, RunTail, Unit } from "../store/run.ts";
 
 // A change that could break a reader raises it.
@@ -16,12 +17,7 @@ export function createJsonEvents({ write }: JsonEventsOptions): RunListener {
 /** An event as JSON on one line: snake_case names, ISO times, null for numbers that JSON does not have. */
 export function jsonLine(event: RunEvent): string {
   const line = { schema_version: schemaVersion, type: event.type, at: isoTime(event.at), ...bodyOf(event) };
-  // JSON allows these inside a string, but many readers take them for the end of the line.
-  return JSON.stringify(line).replace(/[\u0085\u2028\u2029]/g, (sign) => `\\u${hexOf(sign)}`);
-}
-
-function hexOf(sign: string): string {
-  return sign.charCodeAt(0).toString(16).padStart(4, "0");
+  return plainJson(line);
 }
 
 function bodyOf(event: RunEvent): Record<string, unknown> {

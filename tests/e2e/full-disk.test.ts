@@ -1,27 +1,12 @@
-import { execFileSync } from "node:child_process";
-import { mkdir } from "node:fs/promises";
-import { describe, expect, onTestFinished, test, type TestContext } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
-import { agentOf, cannotRun, makeJobRoom, type Room } from "./rollout-cli.ts";
-
-/** Makes `jobs` of a room a file system of its own that holds one megabyte. */
-async function mountSmallDisk(context: TestContext, room: Room): Promise<void> {
-  if (process.getuid?.() !== 0 || process.platform !== "linux")
-    cannotRun(context, "only root on Linux can mount a small disk");
-  const jobs = room.path("jobs");
-  await mkdir(jobs);
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", jobs], { stdio: "pipe" });
-  } catch {
-    cannotRun(context, "this machine does not let even root mount a small disk");
-  }
-  onTestFinished(() => void execFileSync("umount", ["--lazy", jobs]));
-}
+import { agentOf, makeJobRoom } from "./rollout-cli.ts";
+import { mountSmallDisk } from "./small-disk.ts";
 
 describe("a disk that is full", () => {
   test("ends a job with a clear message, and what finished before can be read", async (context) => {
     const room = await makeJobRoom({}, ["a", "c"]);
-    await mountSmallDisk(context, room);
+    const disk = mountSmallDisk(context, room, 1 << 20);
     await room.writeTask("tasks/b", { test: "flood 2\nreward 1" });
     await room.writeJob({ ...agentOf("echo hello"), n_concurrent_trials: 1 });
     const { code, stdout, stderr } = await room.run(["job.yaml"]);
@@ -39,7 +24,7 @@ describe("a disk that is full", () => {
     expect(shown.stdout).toContain("1 passed");
 
     // With more room the job goes on: what was cut runs again, what was finished does not.
-    execFileSync("mount", ["-o", "remount,size=16m", room.path("jobs")]);
+    disk.resize(16 << 20);
     const resumed = await room.run(["resume", "jobs/job"]);
     expect(resumed, resumed.stderr).toMatchObject({ code: 0 });
     expect(await room.readJson("jobs/job/agent/tasks/a__1/result.json")).toEqual(first);
@@ -49,7 +34,7 @@ describe("a disk that is full", () => {
 
   test("from the start is told before anything runs", async (context) => {
     const room = await makeJobRoom();
-    await mountSmallDisk(context, room);
+    mountSmallDisk(context, room, 1 << 20);
     await room.run([], { command: ["sh", "-c", "head -c 2000000 /dev/zero > jobs/filler"] });
     const { code, stderr } = await room.run(["job.yaml"]);
     expect(code).toBe(70);

@@ -55,6 +55,9 @@ const defects: Readonly<Record<Defect, readonly string[]>> = {
     "links that lead out of the tree are refused and reported while their neighbours arrive",
     "a link that is asked for by name is not followed out",
   ],
+  "copies out without limits": [
+    "a copy out leaves files that would be too much, and ends where there are too many entries",
+  ],
   "keeps stdin open": ["standard input is at its end from the start"],
   "ignores labels": ["environments are found by all of their labels and by no other value"],
   "reads output eagerly": ["a slow reader holds the command back instead of filling memory"],

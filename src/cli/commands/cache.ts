@@ -1,3 +1,4 @@
+import { plainJson } from "../../base/plain-json.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { cleanGitCache, listGitCache } from "../../jobs/tasks/git/git-cache.ts";
@@ -21,9 +22,7 @@ export async function listCacheCommand(
       bytes,
       last_used_at: lastUsedMs === null ? null : new Date(lastUsedMs).toISOString(),
     }));
-    terminal.out(
-      `${JSON.stringify({ schema_version: 1, directory: `${host.cacheDir}/git`, commits: entries }, null, 2)}\n`,
-    );
+    terminal.out(`${plainJson({ schema_version: 1, directory: `${host.cacheDir}/git`, commits: entries }, 2)}\n`);
     return exitCodes.done;
   }
   if (commits.length === 0) terminal.out(`nothing is cached in ${host.cacheDir}/git\n`);

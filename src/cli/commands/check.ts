@@ -1,3 +1,4 @@
+import { plainJson } from "../../base/plain-json.ts";
 import { checkJson } from "../check-json.ts";
 import { renderCheck } from "../check-report.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -21,7 +22,7 @@ export async function checkCommand(
   );
   const { report, isStoppedByBudget } = await runCheck({ paths, options }, { talk, interrupts }, context);
   const exitCode = exitCodeOfCheck(report.verdicts, isStoppedByBudget, interrupts.received);
-  if (options.json) terminal.out(`${JSON.stringify(checkJson(report, exitCode))}\n`);
+  if (options.json) terminal.out(`${plainJson(checkJson(report, exitCode))}\n`);
   else terminal.out(renderCheck(report, { columns: terminal.columns(), cwd: host.cwd, ...terminal.outStyle }));
   return exitCode;
 }

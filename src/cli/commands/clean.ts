@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { plainJson } from "../../base/plain-json.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import type { EnvironmentProvider, FoundEnvironment } from "../../environments/environment.ts";
@@ -154,7 +155,7 @@ function print(
 ): void {
   if (options.json) {
     const found = { environments: outcomes, cached_installs: installs, not_looked_at: unanswered };
-    terminal.out(`${JSON.stringify({ schema_version: 1, ...found }, null, 2)}\n`);
+    terminal.out(`${plainJson({ schema_version: 1, ...found }, 2)}\n`);
     return;
   }
   for (const { id, provider, job, message } of outcomes) {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { plainJson } from "../../base/plain-json.ts";
 import { findTool } from "../../base/find-tool.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
@@ -27,7 +28,7 @@ export async function doctorCommand(options: { readonly json?: boolean }, contex
   const findings: Finding[] = [];
   for (const type of knownProviderNames()) findings.push(await examine(type, context, interrupts.signal));
   findings.push(await examinePodman(context, interrupts.signal));
-  if (options.json) terminal.out(`${JSON.stringify({ schema_version: 1, environments: findings }, null, 2)}\n`);
+  if (options.json) terminal.out(`${plainJson({ schema_version: 1, environments: findings }, 2)}\n`);
   else for (const finding of findings) terminal.out(describe(finding));
   return findings.some(({ works }) => works === true) ? exitCodes.done : exitCodes.usage;
 }

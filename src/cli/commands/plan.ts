@@ -1,3 +1,4 @@
+import { plainJson } from "../../base/plain-json.ts";
 import { silentLog } from "../../base/log.ts";
 import { formatBytes } from "../../base/quantity.ts";
 import { shownPath } from "../../base/shown-path.ts";
@@ -45,7 +46,7 @@ export async function planCommand(
     onProgress: (line) => terminal.err(`${line}\n`),
   });
   const plan = describePlan(prepared);
-  if (options.json) terminal.out(`${JSON.stringify({ schema_version: 1, ...plan }, null, 2)}\n`);
+  if (options.json) terminal.out(`${plainJson({ schema_version: 1, ...plan }, 2)}\n`);
   else {
     printProblems(prepared.taskProblems, terminal, host.cwd);
     const budget = describeBudget(budgetOf(prepared, null), plan.trials, plan.concurrency);

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { plainJson } from "../../base/plain-json.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Host } from "../../base/host.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
@@ -27,13 +28,13 @@ export async function showCommand(
   if (!existsSync(dir)) throw new RolloutError("not_found", `${directory} does not exist`);
   const trial = await readTrial(dir);
   if (trial) {
-    terminal.out(options.json ? `${JSON.stringify(trial, null, 2)}\n` : await describeTrial(dir, trial));
+    terminal.out(options.json ? `${plainJson(trial, 2)}\n` : await describeTrial(dir, trial));
     return exitCodes.done;
   }
   const job = await readJob(dir);
   if (options.json) {
     terminal.out(
-      `${JSON.stringify({ schema_version: 1, job_dir: dir, has_ended: job.hasEnded, result: job.result, trials: job.trials }, null, 2)}\n`,
+      `${plainJson({ schema_version: 1, job_dir: dir, has_ended: job.hasEnded, result: job.result, trials: job.trials }, 2)}\n`,
     );
     return exitCodes.done;
   }
@@ -173,13 +174,26 @@ async function describeTrial(dir: string, trial: TrialResultFile): Promise<strin
   return `${lines.map(plainText).join("\n")}\n`;
 }
 
+// Lines are as long as whoever printed them likes.
+const longestLine = 500;
+const endBytes = 64 * 1024;
+
 async function describeEnd(dir: string, name: string): Promise<string[]> {
-  const text = await readFile(join(dir, name), "utf8").catch(() => "");
+  const { text, isWhole } = await readEnd(join(dir, name)).catch(() => ({ text: "", isWhole: true }));
   const lines = text.trimEnd().split("\n");
   if (text.trim() === "") return [];
+  const count = isWhole ? `last 8 of ${lines.length} lines` : "its end";
   return [
     "",
-    `${name}${lines.length > 8 ? ` (last 8 of ${lines.length} lines)` : ""}`,
-    ...lines.slice(-8).map((line) => `  ${line}`),
+    `${name}${lines.length > 8 || !isWhole ? ` (${count})` : ""}`,
+    ...lines.slice(-8).map((line) => `  ${line.length > longestLine ? `…${line.slice(-longestLine)}` : line}`),
   ];
+}
+
+async function readEnd(path: string): Promise<{ readonly text: string; readonly isWhole: boolean }> {
+  await using file = await open(path, "r");
+  const { size } = await file.stat();
+  const from = Math.max(0, size - endBytes);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
+  return { text: buffer.toString("utf8", 0, bytesRead), isWhole: from === 0 };
 }

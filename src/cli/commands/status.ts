@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { plainJson } from "../../base/plain-json.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { jobPaths, sittingLog } from "../../jobs/output/job-paths.ts";
 import type { JobRecord } from "../../jobs/output/read-job.ts";
@@ -24,7 +25,7 @@ export async function statusCommand(
   const state: JobState = job.hasEnded ? "ended" : !isAlive ? "died" : existsSync(paths.pause) ? "paused" : "running";
   const running = isAlive ? await readRunning(sittingLog(paths, job.result.sittings.length)) : [];
   const nowMs = clock.now();
-  if (options.json) terminal.out(`${JSON.stringify(describe(job, state, running), null, 2)}\n`);
+  if (options.json) terminal.out(`${plainJson(describe(job, state, running), 2)}\n`);
   else for (const line of lines(job, state, running, nowMs)) terminal.out(`${plainText(line)}\n`);
   return exitCodes.done;
 }

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
+import { plainJson } from "../../base/plain-json.ts";
 import { silentLog } from "../../base/log.ts";
 import type { Problem } from "../../base/problem.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
@@ -43,7 +44,7 @@ export async function validateCommand(
   for (const path of paths) verdicts.push(await validatePath(path, context, interrupts.signal));
   const problems = verdicts.flatMap((verdict) => verdict.problems);
   const errors = problems.filter((problem) => problem.severity === "error").length;
-  if (options.json) terminal.out(`${JSON.stringify({ schema_version: 1, valid: errors === 0, problems }, null, 2)}\n`);
+  if (options.json) terminal.out(`${plainJson({ schema_version: 1, valid: errors === 0, problems }, 2)}\n`);
   else {
     for (const problem of problems) terminal.out(`${problemLine(problem, context.host.cwd)}\n`);
     const warnings = problems.length - errors;

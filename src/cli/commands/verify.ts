@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { plainJson } from "../../base/plain-json.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { resumeCommand } from "../../jobs/describe-run.ts";
@@ -19,7 +20,7 @@ export async function verifyCommand(
   const { hasEnded, trials, compared, differences } = await verifyJob(dir);
   if (options.json) {
     const found = { has_ended: hasEnded, trials, compared, differences };
-    terminal.out(`${JSON.stringify({ schema_version: 1, job_dir: dir, ...found }, null, 2)}\n`);
+    terminal.out(`${plainJson({ schema_version: 1, job_dir: dir, ...found }, 2)}\n`);
   } else {
     for (const difference of differences) terminal.out(`${describe(difference)}\n`);
     const what = `${countText(trials, "trial")}, ${countText(compared, "value")}`;

@@ -55,7 +55,7 @@ export class TreeTarget {
 
   async file(parts: readonly string[], entry: TreeFile): Promise<string | null> {
     const tooMuch = `the copy would be larger than ${this.#mostBytes} bytes`;
-    if (this.bytes + entry.size > this.#mostBytes) return tooMuch;
+    if (!this.hasRoomFor(entry.size)) return tooMuch;
     const path = this.#hostPath(parts);
     const refusal = this.#makeRoom(parts);
     if (refusal !== null) return refusal;
@@ -76,6 +76,11 @@ export class TreeTarget {
       closeSync(descriptor);
       if (!complete) rmSync(path, { force: true });
     }
+  }
+
+  /** Whether a file of so many bytes stays within what is taken. */
+  hasRoomFor(bytes: number): boolean {
+    return this.bytes + bytes <= this.#mostBytes;
   }
 
   symlink(parts: readonly string[], linkTarget: string): string | null {

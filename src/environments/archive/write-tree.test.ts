@@ -174,6 +174,31 @@ test("what goes beyond the limits is refused, also when a file is larger than it
   expect(await pathsIn(target)).toEqual(["", "a", "b"]);
 });
 
+test("a copy with too many entries ends there, and its source is let go", async () => {
+  let taken = 0;
+  let isReleased = false;
+  const endless = (async function* () {
+    try {
+      for (;;) yield file(`f${taken++}`);
+    } finally {
+      isReleased = true;
+    }
+  })();
+  const report = await writeTree(endless, target, { signal, limits: { entries: 3, bytes: 10 } });
+  expect(report).toMatchObject({ files: 3, isCut: true, refused: [{ path: "f3" }] });
+  expect([taken, isReleased]).toEqual([4, true]);
+});
+
+test("a stream that would have to be read for nothing is given up, one that need not is not", async () => {
+  const huge = (path: string): TreeEntry => ({ ...head, path, type: "file", size: 2 ** 40, body: [] });
+  const limits = { entries: 100, bytes: 10 };
+  const whole = await writeTree([huge("huge"), file("after")], target, { signal, limits });
+  expect(whole).toEqual({ files: 1, bytes: 1, refused: [expect.objectContaining({ path: "huge" })] });
+  const entries = [file("before"), file("large", "x".repeat(20)), huge("huge"), file("after")];
+  const report = await writeTree(entries, target, { signal, limits, mostWastedBytes: 100 });
+  expect(report).toMatchObject({ files: 1, isCut: true, refused: [{ path: "large" }, { path: "huge" }] });
+});
+
 test("an endless list of refusals is cut and counted", async () => {
   const report = await writeTree(
     Array.from({ length: 1200 }, () => file("../x")),

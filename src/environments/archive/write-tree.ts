@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
-import type { CopyReport } from "../environment.ts";
+import type { CopyLimits, CopyReport } from "../environment.ts";
 import type { TreeEntry, TreeStream } from "./tree-entry.ts";
 import { checkLinkTarget, checkTreePath } from "./tree-path.ts";
 import { TreeTarget } from "./tree-target.ts";
@@ -11,17 +11,16 @@ const mostRefusals = 1000;
 // What the host's file system says about a name or target it will never take.
 const refusalCodes: ReadonlySet<string> = new Set(["ENAMETOOLONG", "EILSEQ", "EINVAL", "ELOOP"]);
 
-/** How much of a tree is taken; what is absent is not limited. */
-export interface TreeLimits {
-  readonly entries?: number | undefined;
-  readonly bytes?: number | undefined;
-}
+/** What may be read of an archive for nothing before it is given up: a sparse file of a terabyte would take an hour. */
+export const mostWastedBytes = 4 * 2 ** 30;
 
 /** How a tree is written. */
 export interface WriteTreeOptions {
   readonly signal: AbortSignal;
   /** What goes beyond is refused like anything else that is not safe. */
-  readonly limits?: TreeLimits | undefined;
+  readonly limits?: CopyLimits | undefined;
+  /** The bytes of refused files that may be read for nothing, for a stream that cannot pass them over; no bound when absent. */
+  readonly mostWastedBytes?: number | undefined;
   /** `any` keeps links whatever they point to, for a directory that is another machine's root; default `inside`. */
   readonly links?: "inside" | "any" | undefined;
   /** Paths of the tree that are written under another name. */
@@ -36,21 +35,37 @@ export interface WriteTreeOptions {
 export async function writeTree(entries: TreeStream, hostDir: string, options: WriteTreeOptions): Promise<CopyReport> {
   const target = new TreeTarget(hostDir, options.limits?.bytes ?? Number.POSITIVE_INFINITY, options.signal);
   const mostEntries = options.limits?.entries ?? Number.POSITIVE_INFINITY;
+  const mostWasted = options.mostWastedBytes ?? Number.POSITIVE_INFINITY;
   const refused: { path: string; reason: string }[] = [];
   let unnamed = 0;
   let count = 0;
+  let wasted = 0;
+  let isCut = false;
   for await (const entry of entries) {
     options.signal.throwIfAborted();
     count++;
-    const reason = count > mostEntries ? `there are more than ${mostEntries} entries` : await write(entry);
+    const end = whyEnd(entry);
+    if (end !== null) {
+      isCut = true;
+      refused.push({ path: entry.path, reason: `${end}; nor was anything after it` });
+      break;
+    }
+    const reason = await write(entry);
     if (reason !== null) {
       if (refused.length < mostRefusals) refused.push({ path: entry.path, reason });
       else unnamed++;
     }
     if (count % entriesPerTurn === 0) await setImmediate();
   }
-  if (unnamed > 0) refused.push({ path: "", reason: `${unnamed} more were refused` });
-  return { files: target.files, bytes: target.bytes, refused };
+  if (unnamed > 0) refused.splice(mostRefusals, 0, { path: "", reason: `${unnamed} more were refused` });
+  return { files: target.files, bytes: target.bytes, refused, ...(isCut ? { isCut } : {}) };
+
+  function whyEnd(entry: TreeEntry): string | null {
+    if (count > mostEntries) return `there are more than ${mostEntries} entries`;
+    if (entry.type !== "file" || target.hasRoomFor(entry.size)) return null;
+    wasted += entry.size;
+    return wasted > mostWasted ? `it has ${entry.size} bytes, too many even to pass over` : null;
+  }
 
   async function write(entry: TreeEntry): Promise<string | null> {
     try {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { lstat, mkdir, open, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
-import type { Placement } from "../environment.ts";
+import type { CopyReport, Placement } from "../environment.ts";
 import type { ConformanceCase } from "./conformance-case.ts";
 import { textFile } from "./place-and-read.ts";
 import { readBack, summarizeTree } from "./read-back.ts";
@@ -71,6 +71,29 @@ export const copyOutCases: readonly ConformanceCase[] = [
       const { path, report } = await readBack(subject, environment, `${subject.scratch}/empty`);
       assert.deepEqual(await readdir(path), []);
       assert.deepEqual(report, { files: 0, bytes: 0, refused: [] });
+    },
+  },
+  {
+    title: "a copy out leaves files that would be too much, and ends where there are too many entries",
+    needs: [],
+    async run(subject) {
+      const { scratch, hostDir, signal } = subject;
+      const environment = await subject.createEnvironment({
+        place: [textFile(`${scratch}/out/a`, "12345"), textFile(`${scratch}/out/b`, "x".repeat(5000))],
+      });
+      const source = `${scratch}/out`;
+      const copy = (name: string, entries: number, bytes: number): Promise<CopyReport> =>
+        environment.copyFrom({ source, target: join(hostDir, name), limits: { entries, bytes }, signal });
+      const small = await copy("small", 100, 1000);
+      assert.deepEqual([small.files, small.bytes, small.isCut ?? false], [1, 5, false]);
+      assert.deepEqual(
+        small.refused.map(({ path }) => path),
+        ["b"],
+      );
+      assert.deepEqual(await readdir(join(hostDir, "small")), ["a"]);
+      const few = await copy("few", 2, 1e6);
+      assert.deepEqual([few.files, few.refused.length, few.isCut], [1, 1, true]);
+      assert.equal((await readdir(join(hostDir, "few"))).length, 1);
     },
   },
   {

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { decodeTar } from "../archive/decode-tar.ts";
 import { stripRoot } from "../archive/strip-root.ts";
 import type { TreeEntry } from "../archive/tree-entry.ts";
-import { writeTree } from "../archive/write-tree.ts";
+import { mostWastedBytes, writeTree } from "../archive/write-tree.ts";
 import type { CopyFromRequest, CopyReport } from "../environment.ts";
 import type { Engine } from "./connection/open-engine.ts";
 
@@ -11,7 +11,7 @@ const linkBit = 2 ** 27;
 
 /** Copies something out of a container by way of an archive that the engine makes and that is trusted in nothing. */
 export async function copyOut(engine: Engine, id: string, request: CopyFromRequest): Promise<CopyReport> {
-  const { target, renames, signal } = request;
+  const { target, renames, limits, signal } = request;
   const path = posix.resolve("/", request.source);
   const answer = await engine.client.open({
     method: "GET",
@@ -34,7 +34,7 @@ export async function copyOut(engine: Engine, id: string, request: CopyFromReque
     }
   }
   try {
-    return await writeTree(entries(), target, { signal, renames });
+    return await writeTree(entries(), target, { signal, renames, limits, mostWastedBytes });
   } catch (error) {
     signal.throwIfAborted();
     throw error;

@@ -45,10 +45,10 @@ export class LogVolume {
   }
 
   /** Copies something of the volume out; null when its path leads through a link, which is the engine's to follow. */
-  async copyOut({ source, target, renames, signal }: CopyFromRequest): Promise<CopyReport | null> {
+  async copyOut({ source, target, renames, limits, signal }: CopyFromRequest): Promise<CopyReport | null> {
     const found = this.#locate(source);
     if (found === null) return null;
-    return writeTree(readTree(found, signal), target, { signal, renames });
+    return writeTree(readTree(found, signal), target, { signal, renames, limits });
   }
 
   /** True for paths of the container that lie in the volume. */

@@ -4,7 +4,7 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { decodeTar } from "../archive/decode-tar.ts";
 import { stripRoot } from "../archive/strip-root.ts";
 import type { TreeEntry } from "../archive/tree-entry.ts";
-import { writeTree } from "../archive/write-tree.ts";
+import { mostWastedBytes, writeTree } from "../archive/write-tree.ts";
 import type { CopyFromRequest, CopyReport } from "../environment.ts";
 import type { CommandRunner } from "./command-runner.ts";
 import { toolWords } from "./toolbox.ts";
@@ -12,7 +12,7 @@ import { writeHeld } from "./write-held.ts";
 
 /** Copies something out of a sandbox by way of an archive that is written inside and trusted in nothing. */
 export async function copyOut(runner: CommandRunner, request: CopyFromRequest): Promise<CopyReport> {
-  const { source, target, renames, signal } = request;
+  const { source, target, renames, limits, signal } = request;
   const path = posix.resolve("/", source);
   const [parent, name] = path === "/" ? ["/", "."] : [posix.dirname(path), posix.basename(path)];
   const gaveUp = new AbortController();
@@ -39,8 +39,12 @@ export async function copyOut(runner: CommandRunner, request: CopyFromRequest): 
     }
   }
   try {
-    const report = await writeTree(entries(), target, { signal, renames });
-    await writing;
+    const report = await writeTree(entries(), target, { signal, renames, limits, mostWastedBytes });
+    // Whoever writes on for nothing is told to stop.
+    if (report.isCut) gaveUp.abort(new Error("enough was copied"));
+    await writing.catch((error: unknown) => {
+      if (!report.isCut || signal.aborted) throw error;
+    });
     return report;
   } catch (error) {
     gaveUp.abort(error);

@@ -36,10 +36,10 @@ export class VolumeDoor {
     await this.#placeOne(item, found, signal);
   }
 
-  async copyOut({ source, target, renames, signal }: CopyFromRequest): Promise<CopyReport> {
+  async copyOut({ source, target, renames, limits, signal }: CopyFromRequest): Promise<CopyReport> {
     const found = this.#locate(posix.resolve("/", source));
     if (found === null) throw new RolloutError("not_found", `there is nothing at ${source}`);
-    return writeTree(readTree(found.hostPath, signal), target, { signal, renames });
+    return writeTree(readTree(found.hostPath, signal), target, { signal, renames, limits });
   }
 
   async #placeOne(item: Placement, { hostPath, parents, isVolume }: Found, signal: AbortSignal): Promise<void> {

@@ -121,6 +121,7 @@ export class MemoryEnvironment implements Environment {
     return writeTree(this.#files.entries(request.source), request.target, {
       signal: request.signal,
       renames: request.renames,
+      limits: request.limits,
     });
   }
 

@@ -33,6 +33,7 @@ describe("a job that says no more than it must", () => {
       logLevel: "error",
       instructionPath: "/tmp/instruction.md",
       outputLimitBytes: 64 * 2 ** 20,
+      logsLimitBytes: 2 ** 30,
       environment: {
         type: "docker",
         forceBuild: false,
@@ -83,6 +84,7 @@ const everything = {
   log_level: "debug",
   instruction_path: "/work/task.md",
   output_limit: "1M",
+  logs_limit: "2G",
   environment: {
     type: "./provider.ts",
     force_build: true,
@@ -149,6 +151,7 @@ describe("a job that says everything", () => {
       logLevel: "debug",
       instructionPath: "/work/task.md",
       outputLimitBytes: 1_000_000,
+      logsLimitBytes: 2_000_000_000,
       environment: {
         type: `${dir}/provider.ts`,
         forceBuild: true,

@@ -149,6 +149,9 @@ export const jobFileSchema = z
       .describe("What goes to stderr; everything goes to the job's log file."),
     instruction_path: z.string().startsWith("/", "must be absolute").default("/tmp/instruction.md"),
     output_limit: quantity.default("64Mi").describe("Bytes kept of each captured stream: the first and the last half."),
+    logs_limit: quantity
+      .default("1Gi")
+      .describe("Bytes copied out of /logs; files with which it would be more are left."),
     environment: environment.prefault({}),
     verifier: verifier.prefault({}),
     metrics: z.array(z.strictObject({ type: z.enum(["sum", "min", "max", "mean"]) })).default([]),

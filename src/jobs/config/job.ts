@@ -94,6 +94,7 @@ export interface Job {
   readonly logLevel: LogLevel;
   readonly instructionPath: string;
   readonly outputLimitBytes: number;
+  readonly logsLimitBytes: number;
   readonly environment: JobEnvironment;
   readonly verifier: JobVerifier;
   readonly metrics: readonly Metric[];

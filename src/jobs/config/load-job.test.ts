@@ -54,7 +54,7 @@ verifier:
     expect(await problemsOf(text)).toEqual([
       'job.yaml:1:7 name: ".hidden" starts with a dot; it becomes a folder\'s name, so begin it with something else',
       "job.yaml:2:13 n_attempts: must be at least 1, got 0",
-      "job.yaml:3:1 timeout: unknown key; known: name, jobs_dir, n_attempts, n_concurrent_trials, timeout_multiplier, retry, log_level, instruction_path, output_limit, environment, verifier, metrics, agents, datasets, budget",
+      "job.yaml:3:1 timeout: unknown key; known: name, jobs_dir, n_attempts, n_concurrent_trials, timeout_multiplier, retry, log_level, instruction_path, output_limit, logs_limit, environment, verifier, metrics, agents, datasets, budget",
       'job.yaml:6:17 environment.preserve_env: expected one of always, never, on_failure, got "on_failur"; did you mean "on_failure"?',
       'job.yaml:7:20 environment.override_memory: "lots" is not a positive quantity; write it like 500m, 0.5, 2G, 2Gi or 1e9',
       "job.yaml:9:12 environment.provider_config.token: ${PROVIDER_TOKEN} is not set; export PROVIDER_TOKEN, or give a default: ${PROVIDER_TOKEN:-value}",

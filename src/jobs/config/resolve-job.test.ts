@@ -146,6 +146,7 @@ describe("config.json", () => {
       log_level: "error",
       instruction_path: "/tmp/instruction.md",
       output_limit: "64Mi",
+      logs_limit: "1Gi",
       environment: {
         type: "docker",
         force_build: false,

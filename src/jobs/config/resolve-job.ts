@@ -48,6 +48,7 @@ export function resolveJob(
     instructionPath: file.instruction_path,
     // Two halves of at least one byte each.
     outputLimitBytes: Math.max(2, bytesOf(file.output_limit) ?? 0),
+    logsLimitBytes: bytesOf(file.logs_limit) ?? 0,
     environment: toEnvironment(file.environment, expander),
     verifier: toVerifier(file.verifier, expander),
     metrics: [...new Set(file.metrics.map((metric) => metric.type))],

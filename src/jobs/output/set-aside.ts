@@ -3,6 +3,7 @@ import { mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { Redactor } from "../../base/redactor.ts";
 import { writeFileAtomic } from "../../base/writers/atomic-file.ts";
+import { redactTree } from "../trial/redact-tree.ts";
 import type { TrialPaths } from "./job-paths.ts";
 import { readTrial } from "./read-job.ts";
 import { isStaging, moveEvidence, movingSuffix } from "./trial-files.ts";
@@ -29,6 +30,8 @@ export async function setAside(paths: TrialPaths, redactor: Redactor): Promise<E
     await moveEvidence(paths, staging);
     const why = join(staging, "error.txt");
     if (!existsSync(why)) await writeFileAtomic(why, "the process that ran this try ended before it did\n", redactor);
+    // Its process may have died between the copying of something and the cleaning of it.
+    await redactTree(staging, redactor, new Set());
     await rename(staging, staging.slice(0, -movingSuffix.length));
   }
   return readEarlierTries(paths);

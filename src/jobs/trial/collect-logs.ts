@@ -1,16 +1,14 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { noSecrets, type Redactor } from "../../base/redactor.ts";
+import { messageOf } from "../../base/rollout-error.ts";
 import type { CopyReport, Environment } from "../../environments/environment.ts";
-import { withDeadline } from "../../engine/with-deadline.ts";
 import type { TrialPaths } from "../output/job-paths.ts";
-import { collectLimitMs } from "./limits.ts";
-import { redactTree } from "./redact-tree.ts";
+import { capturedNames, copyLogs } from "./copy-logs.ts";
+import { redactFile, redactTree } from "./redact-tree.ts";
+import { longestRewardBytes, parseReward } from "./reward.ts";
 import type { TrialContext } from "./trial-context.ts";
-
-// Names in the verifier's folder that are ours; what a test script calls the same is kept beside them.
-const captured = ["stdout.txt", "stderr.txt"];
 
 /** What the collecting of a try's logs needs of it. */
 export interface LogCollection {
@@ -31,36 +29,21 @@ export async function collectLogs(
   const { context, paths, warn } = state;
   const target = join(paths.logs, part);
   mkdirSync(target, { recursive: true });
-  const copied = await copyLogs(context, environment, part, target);
-  // What we captured is redacted already, and the reward is evidence that is left as it was written.
-  const exempt = ["reward.txt", ...captured].map((name) => join(paths.verifierLogs, name));
+  const report = await copyLogs(context, environment, part, paths.logs);
+  // What we captured is redacted already, and the reward is read as it was written.
+  const exempt = ["reward.txt", ...capturedNames].map((name) => join(paths.verifierLogs, name));
   await redactTree(target, context.redactor, new Set(exempt));
-  const refused = copied.refused.map((entry) => ({ ...entry, path: join(part, entry.path) }));
-  for (const { path, reason } of refused) warn(`${join("/logs", path)} was not copied: ${reason}`);
-  return { ...copied, refused };
+  for (const { path, reason } of report.refused) warn(`${join("/logs", path)} was not copied: ${reason}`);
+  return report;
 }
 
-async function copyLogs(
-  context: TrialContext,
-  environment: Environment,
-  part: "" | "verifier",
-  target: string,
-): Promise<CopyReport> {
-  // Not the signal that ended the trial: what its environment holds is wanted most when something went wrong.
-  const { clock, forceSignal: parent } = context;
-  const limit = { clock, limitMs: collectLimitMs, parent, what: "copying /logs", graceMs: 1000 };
-  const folder = part === "verifier" ? "" : "verifier";
-  const renames = Object.fromEntries(
-    captured.map((name) => [join(folder, name), join(folder, name.replace(".txt", ".container.txt"))]),
-  );
-  try {
-    return await withDeadline(limit, (signal) =>
-      environment.copyFrom({ source: join("/logs", part), target, renames, signal }),
-    );
-  } catch (error) {
-    if (!(error instanceof RolloutError && error.code === "not_found")) throw error;
-    return { files: 0, bytes: 0, refused: [{ path: "", reason: "it is not there" }] };
-  }
+/** Takes secrets out of a reward.txt that holds no reward; only to be called when nobody will read it any more. */
+export async function redactReward({ verifierLogs }: TrialPaths, redactor: Redactor): Promise<void> {
+  const path = join(verifierLogs, "reward.txt");
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (redactor === noSecrets || !stats?.isFile()) return;
+  const isReward = stats.size <= longestRewardBytes && parseReward(await readFile(path, "utf8")) !== undefined;
+  if (!isReward) await redactFile(path, verifierLogs, redactor);
 }
 
 const usageKeys = ["cost_usd", "input_tokens", "output_tokens"];

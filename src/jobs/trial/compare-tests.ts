@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { Environment } from "../../environments/environment.ts";
 import { callEnvironment } from "./call-environment.ts";
+import { mostCopiedEntries } from "./limits.ts";
 import type { TryState } from "./try-state.ts";
 
 // Larger ones are data, and nobody forges a test in them.
@@ -10,13 +11,14 @@ const largestBytes = 4 << 20;
 
 /** Distrusts a trial whose tests are not the task's any more once they have run; what they made themselves is their own. */
 export async function compareTests(state: TryState, environment: Environment): Promise<void> {
-  const { context, task, paths } = state;
+  const { context, task, paths, resources } = state;
   const source = join(task.directory, "tests");
   const staging = await mkdtemp(join(paths.dir, ".tests-"));
   try {
     const target = join(staging, "tests");
+    const limits = { entries: mostCopiedEntries, bytes: resources.storageBytes };
     await callEnvironment(context, "looking at the tests", (signal) =>
-      environment.copyFrom({ source: "/tests", target, signal }),
+      environment.copyFrom({ source: "/tests", target, limits, signal }),
     );
     const changed = await findChanged(source, target);
     if (changed.length > 0)

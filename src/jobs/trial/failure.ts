@@ -92,7 +92,8 @@ const codeTypes: { readonly [code in ErrorCode]?: FailureType } = {
 /** The one translation of what was thrown into what is recorded. */
 export function failureOf(thrown: unknown, step: Step): Failure {
   if (thrown instanceof AbortReason) return abortFailure(thrown, step);
-  if (thrown instanceof RolloutError) {
+  // Whoever tells of it: a disk without room says nothing about the trial, which is run again once there is some.
+  if (thrown instanceof RolloutError && !isDiskFull(thrown)) {
     const type = codeTypes[thrown.code] ?? failedTypes[step];
     const isTaskFault = thrown.code === "image_build_failed" && !thrown.transient;
     return {

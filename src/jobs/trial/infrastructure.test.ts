@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { FakeClock } from "../../base/testing/fake-clock.ts";
 import type { FaultHook, FaultPoint } from "../../environments/memory/fault-gate.ts";
+import { isInterrupted } from "../output/trial-result-schema.ts";
 import { onlyTrial, runJobOnRig, startJob } from "../testing/job-rig.ts";
 import { forever, until, untilAborted } from "../testing/until.ts";
 
@@ -54,6 +55,16 @@ describe("infrastructure that fails in a phase", () => {
       error: { type: "agent_execution_failed", cause: null },
       warnings: ["/logs could not be copied: the stream broke"],
     });
+  });
+
+  test("R38: logs for which the disk had no room make a trial that is run again, whoever tells of it", async () => {
+    const cause = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    const job = await runJobOnRig({
+      faults: failAt("copyFrom", 1, new RolloutError("copy_failed", "cannot write agent/log: ENOSPC", { cause })),
+    });
+    const trial = job.trial(onlyTrial);
+    expect(trial.error).toMatchObject({ type: "internal_error", cause: "infrastructure", blame: "infrastructure" });
+    expect(isInterrupted(trial)).toBe(true);
   });
 
   test("R24: a fault of the agent or the task has no cause", async () => {

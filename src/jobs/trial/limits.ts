@@ -33,6 +33,10 @@ export function planResources(job: Job, config: TaskConfig): ResourceLimits {
   };
 }
 
+/** The most entries that are copied out of `/logs`, and of anything else. */
+export const mostLogEntries = 100_000;
+export const mostCopiedEntries = 1_000_000;
+
 // Not multiplied: giving things back is not the task's work and must end on any machine.
 export const callLimitMs = 300_000;
 export const collectLimitMs = 120_000;

@@ -28,3 +28,19 @@ test("files and links that are named like one of ours stay as they are", async (
   expect(readlinkSync(join(root, "log.redacted"))).toBe("verifier/reward.txt");
   expect(readFileSync(join(root, "verifier", "reward.txt"), "utf8")).toBe("0\n");
 });
+
+test("a secret is taken out of names, of folders too, and of where links lead", async () => {
+  const root = makeRoot();
+  mkdirSync(join(root, "a-tell-nobody", "tell-nobody"), { recursive: true });
+  writeFileSync(join(root, "a-tell-nobody", "tell-nobody", "tell-nobody.log"), "inside\n");
+  // Base64 of the same secret: another name that comes to the same.
+  mkdirSync(join(root, `a-${Buffer.from("tell-nobody").toString("base64").replace(/=+$/, "")}`));
+  symlinkSync("tell-nobody/x", join(root, "link"));
+  await redactTree(root, redactor, new Set());
+  const names = readdirSync(root, { recursive: true, encoding: "utf8" });
+  expect(names.join("\n")).not.toMatch(/tell-nobody|dGVsbC1ub2Jv/);
+  const mark = "[redacted:TOKEN]";
+  expect(readFileSync(join(root, `a-${mark}`, mark, `${mark}.log`), "utf8")).toBe("inside\n");
+  expect(names.filter((name) => name.startsWith("a-") && !name.includes("/"))).toHaveLength(2);
+  expect(readlinkSync(join(root, "link"))).toBe(`${mark}/x`);
+});

@@ -1,29 +1,64 @@
 import { createHash, randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { chmod, readdir, rename, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { createReadStream, type Dirent, existsSync } from "node:fs";
+import { chmod, readdir, readFile, readlink, rename, rm, stat, symlink } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { noSecrets, type Redactor } from "../../base/redactor.ts";
 import { openCappedStream } from "../../base/writers/capped-stream.ts";
 
-/** Takes secrets out of every file below a directory, some excepted; links are not followed. */
+// Of these there may be many, and a stream for each would cost more than the reading.
+const smallFileBytes = 64 * 1024;
+
+/** Takes secrets out of the files, names and links below a directory, some files excepted; links are not followed. */
 export async function redactTree(directory: string, redactor: Redactor, exempt: ReadonlySet<string>): Promise<void> {
   if (redactor === noSecrets) return;
-  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (!entry.isFile() || exempt.has(path)) continue;
-    await makeReadable(path);
-    if (await holdsSecret(path, redactor)) await rewrite(path, directory, redactor);
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  for (const entry of entries) {
+    const path = pathOf(entry);
+    if (entry.isSymbolicLink()) await redactLink(path, redactor);
+    if (entry.isFile() && !exempt.has(path)) await redactFile(path, directory, redactor);
   }
+  // What is inside goes first: until then its path is the one that was found.
+  const named = entries.filter(({ name }) => redactor.text(name) !== name).map(pathOf);
+  for (const path of named.sort((a, b) => b.length - a.length)) await rename(path, freeName(path, redactor));
+}
+
+/** Takes secrets out of one file; what is on its way stands in the given directory meanwhile. */
+export async function redactFile(path: string, directory: string, redactor: Redactor): Promise<void> {
+  if (await holdsSecret(path, await makeReadable(path), redactor)) await rewrite(path, directory, redactor);
+}
+
+function pathOf({ parentPath, name }: Dirent): string {
+  return join(parentPath, name);
+}
+
+function freeName(path: string, redactor: Redactor): string {
+  const clean = join(path, "..", redactor.text(basename(path)));
+  let free = clean;
+  for (let number = 2; existsSync(free); number++) free = `${clean}-${number}`;
+  return free;
+}
+
+async function redactLink(path: string, redactor: Redactor): Promise<void> {
+  const target = await readlink(path);
+  const clean = redactor.text(target);
+  if (clean === target) return;
+  await rm(path);
+  await symlink(clean, path);
 }
 
 // Its owner inside may have closed it to everybody, and only root reads on.
-async function makeReadable(path: string): Promise<void> {
-  const { mode } = await stat(path);
+async function makeReadable(path: string): Promise<number> {
+  const { mode, size } = await stat(path);
   if ((mode & 0o400) === 0) await chmod(path, mode | 0o400);
+  return size;
 }
 
-async function holdsSecret(path: string, redactor: Redactor): Promise<boolean> {
+async function holdsSecret(path: string, size: number, redactor: Redactor): Promise<boolean> {
   const redacting = redactor.stream();
+  if (size <= smallFileBytes) {
+    const content = await readFile(path);
+    return !Buffer.concat([redacting.push(content), redacting.end()]).equals(content);
+  }
   const before = createHash("sha256");
   const after = createHash("sha256");
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {

@@ -12,8 +12,8 @@ export type JudgedReward = RewardReading & { readonly isChanged: boolean };
 
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-// A number needs a few bytes; whatever is longer is not one and is not worth reading whole.
-const longestRewardBytes = 4096;
+/** A number needs a few bytes; whatever is longer is not one and is not worth reading whole. */
+export const longestRewardBytes = 4096;
 
 /** The one finite number in plain decimal or exponent form that a reward file holds; undefined when it holds anything else. */
 export function parseReward(text: string): number | undefined {

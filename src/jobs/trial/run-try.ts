@@ -9,7 +9,7 @@ import { findAgent } from "../agents/find-agent.ts";
 import { bakeInstall } from "../installs/bake-install.ts";
 import { endTurn } from "../installs/end-turn.ts";
 import { callEnvironment } from "./call-environment.ts";
-import { collectLogs } from "./collect-logs.ts";
+import { collectLogs, redactReward } from "./collect-logs.ts";
 import type { EnvironmentLease } from "./environment-lease.ts";
 import { failureOf, type Failure, type FailureType, type Step } from "./failure.ts";
 import { collectLimitMs } from "./limits.ts";
@@ -44,6 +44,7 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
   state.phases.end();
   if (environment) warnOfRefusals(state, state.verifierEnvironment ?? environment);
   if (environment && !state.isCollected) await collectAfterFailure(state, environment, outcome.failure);
+  await redactReward(state.paths, state.context.redactor);
   return { ...outcome, environment };
 }
 
@@ -267,6 +268,7 @@ async function collectAfterFailure(
   try {
     await collectLogs(state, environment, state.verifierEnvironment ? "verifier" : "");
   } catch (error) {
+    if (isDiskFull(error)) state.context.onDiskFull(error);
     state.warn(`/logs could not be copied: ${messageOf(error)}`);
   }
 }

@@ -8,6 +8,7 @@ import { callEnvironment } from "./call-environment.ts";
 import { compareTests } from "./compare-tests.ts";
 import { collectLogs } from "./collect-logs.ts";
 import type { Failure } from "./failure.ts";
+import { mostCopiedEntries } from "./limits.ts";
 import { readReward } from "./reward.ts";
 import { RewardWitness } from "./reward-witness.ts";
 import { runCaptured } from "./run-captured.ts";
@@ -87,15 +88,16 @@ function nonzeroExit({ context, task }: TryState): NonzeroExit {
 
 /** Copies what a separate verifier may see from the agent's environment into a fresh one. */
 export async function transferPaths(state: TryState, from: Environment, to: Environment): Promise<void> {
-  const { context, task, paths } = state;
+  const { context, task, paths, resources } = state;
   const wanted = context.job.verifier.paths ?? task.config.verifier.paths ?? [from.workdir];
+  const limits = { entries: mostCopiedEntries, bytes: resources.storageBytes };
   const staging = await mkdtemp(join(paths.dir, ".transfer-"));
   try {
     for (const [index, path] of wanted.entries()) {
       const source = join(staging, String(index));
       try {
         const report = await callEnvironment(context, `copying ${path}`, (signal) =>
-          from.copyFrom({ source: path, target: source, signal }),
+          from.copyFrom({ source: path, target: source, limits, signal }),
         );
         for (const refused of report.refused)
           state.warn(`${path}/${refused.path} did not reach the verifier: ${refused.reason}`);

@@ -27,7 +27,7 @@ export async function setDecoy(state: TryState, environment: Environment): Promi
   try {
     const target = join(staging, "reward.txt");
     const report = await callEnvironment(context, "looking at the decoy", (signal) =>
-      environment.copyFrom({ source: rewardPath, target, signal }),
+      environment.copyFrom({ source: rewardPath, target, limits: { entries: 1, bytes: 4096 }, signal }),
     );
     const isTouched = report.refused.length > 0 || (await readFile(target, "utf8")) !== decoyText;
     if (isTouched) distrust(state);

@@ -4,6 +4,7 @@ export type Defect =
   | "merges the streams"
   | "merges directories"
   | "follows links on copy out"
+  | "copies out without limits"
   | "keeps stdin open"
   | "ignores labels"
   | "reads output eagerly"

@@ -77,12 +77,13 @@ export class HostShellEnvironment implements Environment {
     }
   }
 
-  async copyFrom({ source, target, renames, signal }: CopyFromRequest): Promise<CopyReport> {
+  async copyFrom({ source, target, renames, limits, signal }: CopyFromRequest): Promise<CopyReport> {
     signal.throwIfAborted();
     if (this.#state === "destroyed") throw this.#lost();
     await lstatOrThrow(source);
+    const kept = this.#defects.has("copies out without limits") ? undefined : limits;
     if (!this.#defects.has("follows links on copy out"))
-      return writeTree(readTree(source, signal), target, { signal, renames });
+      return writeTree(readTree(source, signal), target, { signal, renames, limits: kept });
     // It complains about loops and copies the rest.
     await promisify(execFile)("cp", ["-rL", source, target]).catch(() => {});
     return { files: 0, bytes: 0, refused: [] };
