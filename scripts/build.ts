@@ -84,8 +84,15 @@ function bundledLicences(): string {
 function licenceOf(name: string): string {
   const folder = join("node_modules", name);
   const licence = existsSync(folder) && readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
-  if (!licence) throw new Error(`${name} is bundled but has no licence file to carry along`);
-  return `${name}\n\n${readFileSync(join(folder, licence), "utf8").trim()}\n`;
+  const text = licence ? readFileSync(join(folder, licence), "utf8") : licenceInReadme(folder);
+  if (!text) throw new Error(`${name} is bundled but has no licence to carry along`);
+  return `${name}\n\n${text.trim()}\n`;
+}
+
+// Some packages have theirs at the end of the README and nowhere else.
+function licenceInReadme(folder: string): string | undefined {
+  const readme = join(folder, "README.md");
+  return existsSync(readme) ? /^#+ licen[cs]e\n(.*)/ims.exec(readFileSync(readme, "utf8"))?.[1] : undefined;
 }
 
 // Two builds may end at once; whichever comes last is as good as the other.

@@ -32,13 +32,13 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 /** What a door may see of a socket: its contract, never an adapter or the registry. */
 const contracts: Readonly<Record<string, readonly string[]>> = {
   environments: ["environment.ts", "provider-config.ts"],
-  store: ["run.ts"],
+  store: ["run.ts", "store.ts", "dataset-store.ts", "run-store.ts"],
 };
 
 /** Folders inside a socket that its adapters share; the others are adapters and do not know each other. */
 const sharedFolders: Readonly<Record<string, readonly string[]>> = {
   environments: ["archive", "guest", "conformance", "integrity"],
-  store: [],
+  store: ["conformance", "sql"],
 };
 
 const doors = ["jobs", "datasets", "experiments"];

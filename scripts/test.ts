@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { startEngines } from "../tests/engines/start-engines.ts";
+import { installPeers } from "../tests/peers/install-peers.ts";
 import { tool } from "./run-steps.ts";
 
 const node = process.execPath;
@@ -17,10 +18,12 @@ function run(...args: string[]): boolean {
 
 const isClean = run("scripts/check.ts", "--static");
 rmSync(report, { force: true });
-// Elsewhere the tests use the engines that answer; here they have to be had.
+// Elsewhere the tests use the engines that answer and the peers that are there; here they have to be had.
 const engines = isClean && process.env["CI"] === "true" ? await startEngines() : null;
 engineVariables = engines?.env ?? {};
 for (const problem of engines?.problems ?? []) console.log(`no engine: ${problem}`);
+const peerProblem = engines === null ? null : installPeers("tests/peers");
+if (peerProblem !== null) console.log(`no peers: ${peerProblem}`);
 const isGreen =
   isClean &&
   run(

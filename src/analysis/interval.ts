@@ -2,6 +2,6 @@
 export interface Interval {
   readonly low: number;
   readonly high: number;
-  readonly method: "wilson" | "t";
+  readonly method: "wilson" | "t" | "bootstrap";
   readonly level: 0.95;
 }

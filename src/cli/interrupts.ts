@@ -25,6 +25,7 @@ export function listenToInterrupts(
   process: NodeJS.Process,
   onFirst: (name: SignalName) => void,
   onSecond: () => void,
+  what = "the job",
 ): Interrupts {
   const stop = new AbortController();
   const force = new AbortController();
@@ -33,7 +34,7 @@ export function listenToInterrupts(
     if (received === null) {
       received = name;
       onFirst(name);
-      stop.abort(new Interruption(name, `the job was cancelled by ${name}`));
+      stop.abort(new Interruption(name, `${what} was cancelled by ${name}`));
     } else if (!force.signal.aborted) {
       onSecond();
       force.abort(new Interruption(name, `the cleaning up was cut short by a second ${name}`));

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { systemClock } from "../base/clock.ts";
 import { readHost } from "../base/host.ts";
 import type { CliContext } from "./cli-context.ts";
+import { addDatasetCommands } from "./dataset-commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { addCheckOptions, addJobOptions, setOption, wholeNumber } from "./job-options.ts";
 import { printError } from "./print-error.ts";
@@ -142,12 +143,42 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       setExitCode(await (await import("./commands/check.ts")).checkCommand(paths, options, context)),
     );
 
-  command("show", "show the results of a job, running or finished, or of one of its trials", [
+  command("eval", "run what a TypeScript or JavaScript file exports: items, a target, scorers", [
+    "rollout eval my.eval.ts",
+    "rollout eval my.eval.ts --limit 20 --concurrency 10",
+    "rollout eval my.eval.ts --dataset questions@3 --scorer exact",
+    "rollout eval my.eval.ts --resume",
+    "rollout eval my.eval.ts --watch",
+  ])
+    .argument("<file>", "a file that exports a run or several: { data, target, scorers }")
+    .option("--only <name...>", "only the runs of these names")
+    .option("--dataset <name>", "run on this dataset of the store; name@version for an old version")
+    .option("--limit <n>", "only the first so many items", wholeNumber)
+    .option("--sample <n>", "only so many items, chosen by chance", wholeNumber)
+    .option("--seed <n>", "another chance for --sample", wholeNumber)
+    .option("--scorer <id...>", "only these of the file's scorers")
+    .option("--concurrency <n>", "items at once", wholeNumber)
+    .option("--repeats <n>", "how often each item runs", wholeNumber)
+    .option("--resume [run]", "go on with an unfinished run: its id, or the last one of the same name")
+    .option("--watch", "run again whenever the file, or one it imports, changes")
+    .option("--store <location>", "a file or postgres://… for datasets and results (default: .rollout/rollout.db)")
+    .option("--no-store", "keep nothing")
+    .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
+    .addOption(new Option(jsonEvents).hideHelp())
+    .option("-q, --quiet", "say only what went wrong")
+    .action(async (file: string, options) =>
+      setExitCode(await (await import("./commands/eval.ts")).evalCommand(file, options, context)),
+    );
+
+  command("show", "show the results of a job, of one of its trials, or of a run in the store", [
     "rollout show jobs/my-job",
     "rollout show jobs/my-job/my-agent/my-dataset/my-task__1",
     "rollout show jobs/my-job --json",
+    "rollout show 0b6d3c1e-5a0c-4d1e-9c55-2f4a7b8c9d10 --item question-7",
   ])
-    .argument("<directory>", "a job directory or a trial directory")
+    .argument("<directory>", "a job directory, a trial directory, or the id of a run")
+    .option("--item <id>", "of a run: all there is to know of this item")
+    .option("--store <location>", "where to look for a run (default: .rollout/rollout.db)")
     .option("--json", "as one JSON object")
     .action(async (directory: string, options) =>
       setExitCode(await (await import("./commands/show.ts")).showCommand(directory, options, context)),
@@ -258,6 +289,13 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     .action(async (options) =>
       setExitCode(await (await import("./commands/cache.ts")).cleanCacheCommand(options, context)),
     );
+
+  const dataset = command("dataset", "datasets for dataset runs: import, look at, compare and export their versions", [
+    "rollout dataset import questions.jsonl",
+    "rollout dataset diff questions 1 2",
+    "rollout dataset export questions questions.csv",
+  ]);
+  addDatasetCommands(dataset, examples, context, setExitCode);
   return program;
 }
 

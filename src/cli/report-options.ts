@@ -18,6 +18,7 @@ export function jsonModeOf({ json, jsonEvents }: ReportOptions): JsonMode {
 export function listenAndReport(
   options: ReportOptions,
   { terminal, clock, process }: CliContext,
+  units = "trials",
 ): Disposable & { readonly reporter: RunReporter; readonly interrupts: Interrupts } {
   using opened = new DisposableStack();
   const reporter = opened.use(
@@ -26,7 +27,7 @@ export function listenAndReport(
   const interrupts = opened.use(
     listenToInterrupts(
       process,
-      (name) => reporter.say(`${name}: stopping the running trials and cleaning up; once more to stop waiting`),
+      (name) => reporter.say(`${name}: stopping the running ${units} and cleaning up; once more to stop waiting`),
       () => reporter.say("not waiting any longer"),
     ),
   );

@@ -18,4 +18,6 @@ export type {
   MemoryHandler,
   MemoryProcess,
 } from "../environments/memory/memory-handler.ts";
+export type { StoreCase, StoreSubject } from "../store/conformance/store-case.ts";
+export { storeCases } from "../store/conformance/store-cases.ts";
 export { moduleOf } from "../environments/module-of.ts";

@@ -61,6 +61,7 @@ function headOf(head: RunHead): Record<string, unknown> {
       group_by: shape.groupBy,
       item_label: shape.itemLabel,
       mark_name: shape.markName,
+      ...(shape.otherMarks ? { other_marks: shape.otherMarks } : {}),
       pass_at: shape.passAt,
       unit_noun: shape.unitNoun,
     },

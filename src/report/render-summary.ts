@@ -5,7 +5,7 @@ import { renderFailures } from "./render-failures.ts";
 import { createStyle, type Style, type StyleOptions } from "./style.ts";
 import type { RunSummary, WarningSummary } from "./summarize-tally.ts";
 import { renderEntry } from "./summary-entry.ts";
-import { renderMetrics, renderPhases, renderResults } from "./summary-tables.ts";
+import { renderMarks, renderMetrics, renderPhases, renderResults } from "./summary-tables.ts";
 import { joinParts, wrapText, type Cell } from "./text-table.ts";
 
 export interface RenderSummaryOptions extends StyleOptions {
@@ -21,6 +21,7 @@ export function renderSummary(summary: RunSummary, tail: RunTail, options: Rende
   const sections = [
     renderHeading(summary, tail, columns, style),
     renderResults(summary, tail.status, columns, style),
+    renderMarks(summary, columns, style),
     renderMetrics(summary, columns, style),
     renderPhases(summary, columns, style),
     renderFailures(summary, columns, style),
@@ -69,6 +70,7 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
 function costParts({ overall, run }: RunSummary): Cell[] {
   const { usd, unknownUnits } = overall.cost;
   const known = usd > 0 ? [{ text: costText(usd) }] : [];
+  if (usd === 0 && run.shape.tellsCost === false) return known;
   const unknown = { text: `cost of ${countText(unknownUnits, run.shape.unitNoun)} unknown` };
   return unknownUnits > 0 ? [...known, unknown] : known;
 }

@@ -43,6 +43,8 @@ export interface GroupTally {
   retries: number;
   /** Marks of every attempt by item. */
   readonly marks: Map<string, number[]>;
+  /** The same of every other mark of the run. */
+  readonly otherMarks: Map<string, Map<string, number[]>>;
   /** Of the units that reached a phase, if they have phases at all. */
   readonly durations: number[];
   readonly phases: Map<string, number[]>;
@@ -78,6 +80,13 @@ export class RunTally {
     } else if (unit.failure) {
       group.failed++;
       if (isExcused(unit.failure)) group.excused++;
+    }
+    for (const name of this.shape.otherMarks ?? []) {
+      const other = findMark(unit, name);
+      if (other === null) continue;
+      entryOf(entryOf(group.otherMarks, name, newMarks), unit.labels[this.shape.itemLabel] ?? unit.key, newList).push(
+        other,
+      );
     }
     if (unit.failure) {
       const { type, blame } = unit.failure;
@@ -146,6 +155,7 @@ export function createGroup(labels: Readonly<Record<string, string>>): GroupTall
     retriedUnits: 0,
     retries: 0,
     marks: new Map(),
+    otherMarks: new Map(),
     durations: [],
     phases: new Map(),
     failures: new Map(),
@@ -166,6 +176,10 @@ function isExcused({ blame }: UnitFailure): boolean {
 
 function newList(): number[] {
   return [];
+}
+
+function newMarks(): Map<string, number[]> {
+  return new Map();
 }
 
 /** A unit that was refused before its first phase says nothing about how long units take. */

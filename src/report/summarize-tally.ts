@@ -52,6 +52,8 @@ export interface GroupSummary {
   readonly untrusted: number;
   readonly skipped: number | null;
   readonly marks: MarksSummary;
+  /** The run's other marks. */
+  readonly otherMarks: readonly { readonly name: string; readonly marks: MarksSummary }[];
   /** The same over everything planned, with what has no mark as 0. */
   readonly overPlanned: { readonly passRate: number; readonly meanMark: number } | null;
   /** The same over what finished, without what failed by no fault of its own; null when nothing did. */
@@ -136,6 +138,10 @@ function summarizeGroup(
     untrusted: total(groups, (group) => group.untrusted),
     skipped: planned === null ? null : Math.max(0, planned - finished),
     marks,
+    otherMarks: (head.shape.otherMarks ?? []).map((name) => ({
+      name,
+      marks: summarizeMarks(otherItemsOf(groups, name), head.shape.passAt),
+    })),
     overPlanned:
       markable > 0 ? { passRate: share(marks.passed), meanMark: share((marks.meanMark ?? 0) * marks.values) } : null,
     withoutInfrastructure:
@@ -173,6 +179,11 @@ function failuresOf(groups: readonly GroupTally[]): FailureSummary[] {
 /** Across rows a task is one cluster: what several agents make of it is not independent. */
 function* itemsOf(groups: readonly GroupTally[]): Iterable<ItemMarks> {
   for (const group of groups) for (const [item, values] of group.marks) yield { item, values, cluster: item };
+}
+
+function* otherItemsOf(groups: readonly GroupTally[], name: string): Iterable<ItemMarks> {
+  for (const { otherMarks } of groups)
+    for (const [item, values] of otherMarks.get(name) ?? []) yield { item, values, cluster: item };
 }
 
 const aggregates = new Map<string, (values: readonly number[]) => number | null>([

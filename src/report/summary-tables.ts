@@ -57,7 +57,9 @@ function markColumns(table: RowTable, status: RunStatus, columns: number): Colum
           { ...column(`pass@${k}`, (row) => ratio(valueAt(row.marks.passAtK, k))), drop: 40 },
           { ...column(`pass^${k}`, (row) => ratio(valueAt(row.marks.passHatK, k))), drop: 40 },
         ]),
-    ...(rows.some((row) => row.cost.usd > 0 || row.cost.unknownUnits > 0) ? [costColumn(table)] : []),
+    ...(rows.some((row) => row.cost.usd > 0 || (row.cost.unknownUnits > 0 && shape.tellsCost !== false))
+      ? [costColumn(table)]
+      : []),
     medianColumn(table),
   ];
 }
@@ -70,7 +72,7 @@ function countColumns(table: RowTable): Column[] {
       text: groupDigits(row.failed),
       paint: row.failed > 0 ? style.red : undefined,
     })),
-    costColumn(table),
+    ...(table.shape.tellsCost === false ? [] : [costColumn(table)]),
     medianColumn(table),
   ];
 }
@@ -101,6 +103,48 @@ export function renderMetrics(summary: RunSummary, columns: number, style: Style
     columns,
     style.dim,
   );
+}
+
+/** The table of all marks of a run that has several: a row for each, and one for each group of it. */
+export function renderMarks(summary: RunSummary, columns: number, style: Style): string[] {
+  const { shape } = summary.run;
+  if ((shape.otherMarks ?? []).length === 0 || summary.overall.finished === 0) return [];
+  const rows = summary.groups.flatMap((group) =>
+    [{ name: shape.markName, marks: group.marks }, ...group.otherMarks].map((row) => ({ ...row, group })),
+  );
+  const column = (title: string, cell: (row: MarkRow) => Cell | string | null): Column => ({
+    title,
+    align: "right",
+    cells: rows.map((row) => toCell(cell(row), false, style)),
+  });
+  const cells = columns < 100 ? 13 : 21;
+  const scale = "0".padEnd(cells - 1) + "1";
+  const groupOf = ({ group }: MarkRow): string => shape.groupBy.map((label) => group.labels[label] ?? "").join(" ");
+  return renderTable(
+    [
+      { ...column("mark", ({ name }) => plainText(name)), ...nameLook },
+      ...(summary.groups.length > 1 ? [{ ...column("of", (row) => plainText(groupOf(row))), ...nameLook }] : []),
+      column("mean", ({ marks }) => number(marks.meanMark, markText)),
+      { ...column(scale, (row) => meanBar(row.marks, cells, style)), align: "left", drop: 30, isFirm: true },
+      { ...column("95% CI", ({ marks }) => rangeText(marks.meanMarkInterval, markText, style)), drop: 20 },
+      column("scored", ({ marks, group }) => countCell(marks.values, group, style)),
+    ],
+    columns,
+    style.dim,
+  );
+}
+
+interface MarkRow {
+  readonly name: string;
+  readonly marks: GroupSummary["marks"];
+  readonly group: GroupSummary;
+}
+
+/** Only marks between 0 and 1 have a scale to be drawn on. */
+function meanBar({ meanMark, meanMarkInterval }: MarkRow["marks"], cells: number, style: Style): Cell {
+  const { low, high } = meanMarkInterval ?? { low: meanMark ?? -1, high: meanMark ?? -1 };
+  if (meanMark === null || low < 0 || high > 1) return { text: "" };
+  return { text: intervalBar(low, high, meanMark, cells, style), paint: (bar) => paintBar(bar, style, style.cyan) };
 }
 
 /** The rows of a summary, and columns that each show one thing about all of them. */

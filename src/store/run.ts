@@ -50,6 +50,10 @@ export interface RunShape {
   readonly itemLabel: string;
   /** The mark the run is about: `reward`. */
   readonly markName: string;
+  /** What else a unit is marked with; each gets a row of its own. */
+  readonly otherMarks?: readonly string[] | undefined;
+  /** False where most units cost nothing that anybody could know: only costs that are known are told. */
+  readonly tellsCost?: boolean | undefined;
   /** A mark of at least this passes. */
   readonly passAt: number;
   /** What one unit is called: `trial`. */

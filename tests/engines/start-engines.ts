@@ -8,6 +8,7 @@ import { whyNoHostSystem } from "./host-packages.ts";
 import { findProgram, installPackages } from "./install-packages.ts";
 import { openTestEngine } from "./open-test-engine.ts";
 import { podmanSocketVariable } from "./find-engines.ts";
+import { findPostgres, openPrivatePostgres, postgresVariable, type PrivatePostgres } from "./private-postgres.ts";
 
 const room = "/var/lib/rollout-test-engines";
 const startLimitMs = 60_000;
@@ -26,7 +27,7 @@ interface Daemon {
   readonly program: string;
 }
 
-/** Installs and starts what is missing of Docker and Podman, and gives both the base images. */
+/** Installs and starts what is missing of Docker, Podman and PostgreSQL, and gives both engines the base images. */
 export async function startEngines(): Promise<StartedEngines> {
   const daemons: Daemon[] = [];
   const env: Record<string, string> = {};
@@ -38,7 +39,24 @@ export async function startEngines(): Promise<StartedEngines> {
       problems.push(`${name}: ${messageOf(error)}`);
     }
   }
-  return { env, problems, stop: () => stopDaemons(daemons) };
+  const postgres = await startPostgres().catch((error: unknown) => void problems.push(`postgres: ${messageOf(error)}`));
+  if (postgres) env[postgresVariable] = postgres.url;
+  return {
+    env,
+    problems,
+    async stop() {
+      await postgres?.[Symbol.asyncDispose]();
+      await stopDaemons(daemons);
+    },
+  };
+}
+
+async function startPostgres(): Promise<PrivatePostgres | undefined> {
+  if (process.env[postgresVariable]) return undefined;
+  const problem = findPostgres() === null ? installPackages("postgresql") : null;
+  if (findPostgres() === null)
+    throw new Error(`it is not installed, and ${problem ?? "the package does not bring it"}`);
+  return openPrivatePostgres();
 }
 
 async function startDocker(daemons: Daemon[]): Promise<Record<string, string>> {

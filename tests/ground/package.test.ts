@@ -54,6 +54,7 @@ describe("the package", () => {
       "dist/main.js",
       "dist/jobs.js",
       "dist/environments.js",
+      "dist/scorers.js",
       "dist/testing.js",
       "dist/types/public/jobs.d.ts",
       "dist/THIRD-PARTY-LICENSES.txt",
@@ -96,6 +97,7 @@ describe("the package", () => {
       `import { mkdirSync, writeFileSync } from "node:fs";
 import { readJob, RolloutError, runJob } from "rollout-eval/jobs";
 import { loadProviderModule, RolloutError as SameError } from "rollout-eval/environments";
+import { jsonSchema } from "rollout-eval/scorers";
 import { conformanceCases, createMemoryProvider, FakeClock, moduleOf } from "rollout-eval/testing";
 
 mkdirSync("task/tests", { recursive: true });
@@ -118,6 +120,7 @@ console.log(JSON.stringify({
   memory: (await loadProviderModule("memory", ".")).name,
   cases: conformanceCases.length > 10,
   clock: typeof new FakeClock().now(),
+  score: (await jsonSchema({ schema: { type: "number" } }).run({ output: "1", error: null })).score,
 }));
 `,
     );
@@ -128,6 +131,7 @@ console.log(JSON.stringify({
       memory: "memory",
       cases: true,
       clock: "number",
+      score: 1,
     });
   });
 
@@ -141,8 +145,10 @@ console.log(JSON.stringify({
       join(dir, "consumer", "consumer.ts"),
       `import { runJob, readJob, loadTask, RolloutError, type JobRun, type RunEvent } from "rollout-eval/jobs";
 import { loadProviderModule, type Environment, type EnvironmentProvider, type ProviderModule } from "rollout-eval/environments";
+import { exact, judge, macroF1, type DatasetScorer, type Scorer } from "rollout-eval/scorers";
 import { createMemoryProvider, moduleOf, type MemoryHandler } from "rollout-eval/testing";
 
+export const scorers: (Scorer | DatasetScorer)[] = [exact({ trim: true }), judge({ ask: () => "pass", criteria: "" }), macroF1()];
 const handler: MemoryHandler = async (call) => {
   await call.stdout(call.command.join(" "));
   return 0;

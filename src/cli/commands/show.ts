@@ -16,16 +16,19 @@ import type { PlannedGroup, RunHead, RunTail } from "../../store/run.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isJobAlive } from "../job-life.ts";
+import { openNamedStore } from "../open-store.ts";
 import { printSummary } from "../run-reporter.ts";
+import { showRun, type ShowRunOptions } from "../show-run.ts";
 
 /** `rollout show`: a job's summary, or all there is to know about one trial. */
 export async function showCommand(
   directory: string,
-  options: { readonly json?: boolean },
-  { host, terminal, clock }: CliContext,
+  options: ShowRunOptions & { readonly store?: string },
+  context: CliContext,
 ): Promise<number> {
+  const { host, terminal, clock } = context;
   const dir = resolve(host.cwd, directory);
-  if (!existsSync(dir)) throw new RolloutError("not_found", `${directory} does not exist`);
+  if (!existsSync(dir)) return await showStoredRun(directory, options, context);
   const trial = await readTrial(dir);
   if (trial) {
     terminal.out(options.json ? `${plainJson(trial, 2)}\n` : await describeTrial(dir, trial));
@@ -49,6 +52,22 @@ export async function showCommand(
   ];
   printSummary(terminal, headOf(job, host.cwd), tally, tailOf(job, next, elapsedSec(job, host, clock)));
   return exitCodes.done;
+}
+
+/** What is no directory may be the id of a run in the store. */
+async function showStoredRun(
+  id: string,
+  options: ShowRunOptions & { readonly store?: string },
+  context: CliContext,
+): Promise<number> {
+  const missing = new RolloutError("not_found", `${id} is neither a directory nor a run of the store`);
+  // Without a store there is nothing that it could be.
+  await using store = await openNamedStore(options.store, "read", context).catch((error: unknown) => {
+    throw error instanceof RolloutError && error.code === "not_found" ? missing : error;
+  });
+  const run = await store.runs.find(id);
+  if (run === null) throw missing;
+  return await showRun(store, run, options, context);
 }
 
 function describeUnfinished({ started, trials, plan }: JobRecord, host: Host): string {

@@ -1,0 +1,83 @@
+import type { Json } from "./json.ts";
+
+/** A value as JSON can hold it, and about how many characters it takes. */
+export interface JsonCopy {
+  readonly json: Json;
+  readonly size: number;
+}
+
+/**
+ * A copy of anything that JSON can hold: what it cannot becomes null (cycles, functions, NaN), text (bigints, dates) or a
+ * plain object (errors, maps and sets). Never throws, whatever getters and proxies do.
+ */
+export function toJson(value: unknown): JsonCopy {
+  const copier = new Copier();
+  const json = copier.copy(value);
+  return { json, size: copier.size };
+}
+
+const deepest = 200;
+
+class Copier {
+  size = 0;
+  /** The objects that contain the one being copied. */
+  readonly #above = new Set<object>();
+
+  copy(value: unknown): Json {
+    switch (typeof value) {
+      case "string":
+        this.size += value.length + 2;
+        return value.isWellFormed() ? value : value.toWellFormed();
+      case "number":
+        this.size += 8;
+        return Number.isFinite(value) ? value : null;
+      case "boolean":
+        this.size += 5;
+        return value;
+      case "bigint":
+        return this.copy(String(value));
+      case "object":
+        return value === null ? null : this.#copyObject(value);
+      default:
+        return null;
+    }
+  }
+
+  #copyObject(value: object): Json {
+    if (this.#above.has(value) || this.#above.size >= deepest) return null;
+    this.#above.add(value);
+    try {
+      return this.#copyParts(value);
+    } catch {
+      // A getter or a proxy that throws has nothing to show.
+      return null;
+    } finally {
+      this.#above.delete(value);
+    }
+  }
+
+  #copyParts(value: object): Json {
+    this.size += 2;
+    if (Array.isArray(value)) return value.map((entry) => this.copy(entry));
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : this.copy(value.toISOString());
+    if (value instanceof Error) return this.#copyEntries({ name: value.name, message: value.message });
+    if (value instanceof Map) return this.#copyEntries(Object.fromEntries(value));
+    if (value instanceof Set) return this.copy([...value]);
+    if (ArrayBuffer.isView(value)) return this.copy(`<${value.byteLength} bytes>`);
+    if ("toJSON" in value && typeof value.toJSON === "function") return this.copy(value.toJSON());
+    return this.#copyEntries(value);
+  }
+
+  #copyEntries(value: object): Json {
+    const copied: Record<string, Json> = {};
+    for (const [key, entry] of Object.entries(value)) {
+      // What JSON.stringify would leave out is left out.
+      if (entry === undefined || typeof entry === "function" || typeof entry === "symbol") continue;
+      this.size += key.length + 4;
+      // Plain assignment would set the prototype instead.
+      if (key === "__proto__") Object.defineProperty(copied, key, { value: this.copy(entry), enumerable: true });
+      else copied[key] = this.copy(entry);
+    }
+    return copied;
+  }
+}

@@ -1,0 +1,141 @@
+import { resolve } from "node:path";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { shownPath } from "../../base/shown-path.ts";
+import { describeUnknown } from "../../base/suggest.ts";
+import { followSignals } from "../../engine/follow-signals.ts";
+import type { RunSummary } from "../../datasets/summary.ts";
+import type { Store } from "../../store/store.ts";
+import type { CliContext } from "../cli-context.ts";
+import { applyOptions, type EvalOptions } from "../eval/apply-options.ts";
+import { nextChange } from "../eval/file-changes.ts";
+import { loadEvals, type NamedEval } from "../eval/load-evals.ts";
+import { openModuleLoader, type ModuleLoader } from "../eval/module-loader.ts";
+import { runJson } from "../eval/run-json.ts";
+import { runEvals, type EvalRun } from "../eval/run-evals.ts";
+import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
+import type { Interrupts } from "../interrupts.ts";
+import { openNamedStore } from "../open-store.ts";
+import { printError } from "../print-error.ts";
+import { jsonModeOf, listenAndReport, type ReportOptions } from "../report-options.ts";
+import type { RunReporter } from "../run-reporter.ts";
+import { storeWords } from "../with-store.ts";
+
+export interface EvalCommandOptions extends EvalOptions, ReportOptions {
+  readonly only?: readonly string[];
+  readonly resume?: string | true;
+  readonly watch?: boolean;
+  /** Commander's `--no-store` makes it false. */
+  readonly store?: string | false;
+}
+
+/** `rollout eval`: runs what a file exports, and returns the exit code. */
+export async function evalCommand(path: string, options: EvalCommandOptions, context: CliContext): Promise<number> {
+  const { host } = context;
+  const file = resolve(host.cwd, path);
+  using loader = openModuleLoader(context.packageDir);
+  await using store =
+    options.store === false ? null : await openNamedStore(options.store || undefined, "write", context);
+  const sitting: Sitting = { file, options, loader, store, context };
+  if (options.watch === true) return await watchAndRun(sitting);
+  using told = listenAndReport(options, context, "items");
+  return await runOnce(sitting, told, told.interrupts.signal);
+}
+
+interface Sitting {
+  readonly file: string;
+  readonly options: EvalCommandOptions;
+  readonly loader: ModuleLoader;
+  readonly store: Store | null;
+  readonly context: CliContext;
+}
+
+interface Told {
+  readonly reporter: RunReporter;
+  readonly interrupts: Interrupts;
+}
+
+async function runOnce(sitting: Sitting, told: Told, signal: AbortSignal): Promise<number> {
+  return await runLoaded(await loadEvals(sitting.file, sitting.loader), sitting, told, signal);
+}
+
+async function runLoaded(
+  loaded: readonly NamedEval[],
+  { file, options, store, context }: Sitting,
+  { reporter, interrupts }: Told,
+  signal: AbortSignal,
+): Promise<number> {
+  const evals = pick(loaded, options.only).map(({ name, config }) => ({ name, config: applyOptions(config, options) }));
+  const runs = await runEvals(
+    {
+      file: shownPath(file, context.host.cwd),
+      evals,
+      store,
+      resume: options.resume ?? false,
+      storeWords: store === null ? "" : storeWords(options.store ? { store: options.store } : {}, store.location),
+      onEvent: reporter.onEvent,
+      signal,
+    },
+    context,
+  );
+  const exitCode = exitCodeOfRuns(runs, interrupts);
+  if (jsonModeOf(options) === "final") context.terminal.out(`${describeRuns(runs, exitCode)}\n`);
+  for (const { name, summary } of runs)
+    if (summary.error !== null && !signal.aborted) reporter.say(`${name}: ${summary.error}`);
+  return exitCode;
+}
+
+/** Runs again whenever a file changes that the last run was made of, until a signal comes. */
+async function watchAndRun(sitting: Sitting): Promise<number> {
+  const { options, context } = sitting;
+  for (;;) {
+    using told = listenAndReport(options, context, "items");
+    const change = await runUntilChange(sitting, told);
+    if (change === null) return exitCodeOfSignal(told.interrupts.received ?? "SIGINT");
+    told.reporter.say(`${shownPath(change, context.host.cwd)} changed; running again`);
+  }
+}
+
+/** The file that changed, during the run or after it; null when a signal came first. */
+async function runUntilChange(sitting: Sitting, told: Told): Promise<string | null> {
+  const { file, loader, context } = sitting;
+  const { signal: interrupt } = told.interrupts;
+  const changed = new AbortController();
+  using stop = followSignals([interrupt, changed.signal]);
+  const complain = (error: unknown): number => printError(error, context.terminal, context.host.cwd);
+  const loaded = await loadEvals(file, loader).catch(complain);
+  const change = nextChange([file, ...loader.files], interrupt).then(
+    (name) => {
+      changed.abort(new Error("a file changed"));
+      return name;
+    },
+    () => null,
+  );
+  if (typeof loaded !== "number") await runLoaded(loaded, sitting, told, stop.signal).catch(complain);
+  if (!stop.signal.aborted) told.reporter.say(`watching ${loader.files.size} files for changes; Ctrl-C to end`);
+  return await change;
+}
+
+function pick(evals: readonly NamedEval[], only: readonly string[] | undefined): readonly NamedEval[] {
+  if (only === undefined) return evals;
+  const names = evals.map(({ name }) => name);
+  for (const name of only)
+    if (!names.includes(name))
+      throw new RolloutError("usage_invalid", `--only ${name}: ${describeUnknown("run", name, names)}`);
+  return evals.filter(({ name }) => only.includes(name));
+}
+
+/** 0 only when every item has its output and every scorer had its say. */
+function exitCodeOfRuns(runs: readonly EvalRun[], { received }: Interrupts): number {
+  if (received !== null) return exitCodeOfSignal(received);
+  return runs.every(({ summary }) => isWhole(summary)) ? exitCodes.done : exitCodes.incomplete;
+}
+
+function isWhole({ status, failedCount, error, persistenceFailures, scorers, datasetScores }: RunSummary): boolean {
+  const isScored = scorers.every(({ errors }) => errors === 0) && datasetScores.every((score) => score.error === null);
+  return status === "completed" && failedCount === 0 && error === null && persistenceFailures === 0 && isScored;
+}
+
+function describeRuns(runs: readonly EvalRun[], exitCode: number): string {
+  const told = runs.map(({ name, summary }) => runJson(name, summary));
+  return JSON.stringify({ schema_version: 1, exit_code: exitCode, runs: told });
+}

@@ -1,0 +1,112 @@
+import { inspect } from "node:util";
+import { RolloutError } from "../base/rollout-error.ts";
+import { shellWord } from "../base/shown-path.ts";
+import { plainText } from "../base/terminal-text.ts";
+import { describeStoredHead, describeStoredTail } from "../datasets/describe-run.ts";
+import { readStoredItems } from "../datasets/results/read-earlier-work.ts";
+import type { ItemWithScores } from "../datasets/summary.ts";
+import { toUnit, type UnitNames } from "../datasets/to-unit.ts";
+import { markText } from "../report/number-text.ts";
+import { RunTally } from "../report/run-tally.ts";
+import type { RunRecord } from "../store/run-store.ts";
+import type { Store } from "../store/store.ts";
+import type { CliContext } from "./cli-context.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { itemJson } from "./eval/run-json.ts";
+import { printSummary } from "./run-reporter.ts";
+
+export interface ShowRunOptions {
+  readonly json?: boolean;
+  readonly item?: string;
+}
+
+const mostWorst = 5;
+
+/** Shows a stored run: its summary and its worst items, or all there is to know of one item. */
+export async function showRun(
+  store: Store,
+  run: RunRecord,
+  options: ShowRunOptions,
+  context: CliContext,
+): Promise<number> {
+  const { terminal } = context;
+  const names = namesOf(run);
+  const head = describeStoredHead(run, names, store.location);
+  const tally = new RunTally(head.shape);
+  const worst = new WorstItems(head.shape.markName);
+  const shown: ItemWithScores[] = [];
+  let seen = 0;
+  for await (const item of readStoredItems(store, run.id)) {
+    tally.add(toUnit(item, names));
+    worst.add(item);
+    seen++;
+    if (
+      options.json === true ? options.item === undefined || item.itemId === options.item : item.itemId === options.item
+    )
+      shown.push(item);
+  }
+  if (options.item !== undefined && shown.length === 0)
+    throw new RolloutError("not_found", `run "${run.id}" has no result for item "${options.item}"`);
+  if (options.json === true) {
+    const { holder, ...record } = run;
+    terminal.out(
+      `${JSON.stringify({ schema_version: 1, run: { ...record, holder }, results: shown.map(itemJson) }, null, 2)}\n`,
+    );
+  } else if (options.item !== undefined) for (const item of shown) terminal.out(describeItem(item));
+  else {
+    printSummary(terminal, head, tally, describeStoredTail(run, seen, context.clock.now(), worst.commands(run.id)));
+  }
+  return exitCodes.done;
+}
+
+function namesOf({ identity, name }: RunRecord): UnitNames {
+  const { target, repeats } = identity;
+  return {
+    target: typeof target === "string" ? target : name,
+    dataset: typeof identity["dataset"] === "string" ? identity["dataset"] : "data",
+    repeats: typeof repeats === "number" ? repeats : 1,
+  };
+}
+
+/** The items most worth a look: those that failed, then those with the lowest marks. */
+class WorstItems {
+  readonly #markName: string;
+  #items: { readonly id: string; readonly mark: number }[] = [];
+
+  constructor(markName: string) {
+    this.#markName = markName;
+  }
+
+  add({ itemId, error, scores }: ItemWithScores): void {
+    const score = scores.find(({ scorerId }) => scorerId === this.#markName)?.score ?? null;
+    const mark = error === null ? score : Number.NEGATIVE_INFINITY;
+    if (mark === null || mark >= 1) return;
+    this.#items = [...this.#items, { id: itemId, mark }].sort((a, b) => a.mark - b.mark).slice(0, mostWorst);
+  }
+
+  commands(runId: string): string[] {
+    const [first] = this.#items;
+    return first === undefined ? [] : [`rollout show ${runId} --item ${shellWord(first.id)}`];
+  }
+}
+
+function describeItem(item: ItemWithScores): string {
+  const facts: [string, string][] = [
+    ["item", item.itemId + (item.repeat > 1 ? ` #${item.repeat}` : "")],
+    ["input", valueText(item.input)],
+    ["output", valueText(item.output)],
+    ...(item.expectedOutput === undefined ? [] : [["expected", valueText(item.expectedOutput)] as [string, string]]),
+    ["time", `${item.durationMs.toFixed(0)} ms${item.retryCount > 0 ? `, ${item.retryCount} retries` : ""}`],
+    ...(item.error === null ? [] : [["error", item.error] as [string, string]]),
+    ...item.scores.map(({ scorerId, score, reason, error }): [string, string] => [
+      scorerId,
+      [score === null ? "no score" : markText(score), error ?? reason ?? ""].filter((text) => text !== "").join("; "),
+    ]),
+  ];
+  const width = Math.max(...facts.map(([name]) => name.length)) + 2;
+  return `${facts.map(([name, value]) => plainText(`${name.padEnd(width)}${value}`)).join("\n")}\n`;
+}
+
+function valueText(value: unknown): string {
+  return typeof value === "string" ? value : inspect(value, { depth: 6, breakLength: Number.POSITIVE_INFINITY });
+}

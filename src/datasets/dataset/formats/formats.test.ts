@@ -1,0 +1,216 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { DatasetItem } from "../../../store/dataset-store.ts";
+import { findJsonError } from "./find-json-error.ts";
+import { readCsv } from "./read-csv.ts";
+import { readCsvRows } from "./read-csv-rows.ts";
+import { readJsonArray } from "./read-json-array.ts";
+import { readJsonLines } from "./read-json-lines.ts";
+import { toItem } from "./to-item.ts";
+import { writeCsv } from "./write-csv.ts";
+import { writeJsonArray, writeJsonLines } from "./write-json.ts";
+
+async function* pieces(text: string, size: number): AsyncGenerator<string> {
+  for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size);
+}
+
+async function* each(items: readonly DatasetItem[]): AsyncGenerator<DatasetItem> {
+  yield* items;
+}
+
+const join = async (text: AsyncIterable<string>): Promise<string> => (await Array.fromAsync(text)).join("");
+
+const item = fc.record(
+  {
+    id: fc.string({ minLength: 1 }).filter((id) => id.trim() === id),
+    input: fc.jsonValue(),
+    expectedOutput: fc.jsonValue(),
+    metadata: fc.dictionary(
+      fc.string({ minLength: 1 }).filter((name) => name.trim() === name),
+      fc.jsonValue(),
+      {
+        minKeys: 1,
+        maxKeys: 3,
+      },
+    ),
+    scorerIds: fc.array(fc.string()),
+    version: fc.constant(1),
+  },
+  { requiredKeys: ["id", "input", "version"] },
+) as fc.Arbitrary<DatasetItem>;
+
+describe("items that are written come back whole, in pieces of any size", () => {
+  const size = fc.integer({ min: 1, max: 60 });
+  const back = (entries: readonly unknown[]): unknown[] =>
+    entries.map((entry) => toItem((entry as { value: unknown }).value, null));
+  const wanted = (items: readonly DatasetItem[]): unknown[] =>
+    items.map((item) => ({ item: JSON.parse(JSON.stringify({ ...item, version: undefined })) }));
+
+  test("as JSON lines", () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(item, { maxLength: 6 }), size, async (items, n) => {
+        const text = await join(writeJsonLines(() => each(items)));
+        expect(back(await Array.fromAsync(readJsonLines(pieces(text, n))))).toEqual(wanted(items));
+      }),
+    ));
+
+  test("as a JSON array", () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(item, { maxLength: 6 }), size, async (items, n) => {
+        const text = await join(writeJsonArray(() => each(items)));
+        expect(JSON.parse(text)).toHaveLength(items.length);
+        expect(back(await Array.fromAsync(readJsonArray(pieces(text, n))))).toEqual(wanted(items));
+      }),
+    ));
+
+  test("as CSV with cells of JSON", () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(item, { maxLength: 6 }), size, async (items, n) => {
+        const text = await join(writeCsv(() => each(items)));
+        const read = readCsv(pieces(text, n), { cells: "json", isMapped: false });
+        expect(back(await Array.fromAsync(read))).toEqual(wanted(items));
+      }),
+    ));
+});
+
+describe("CSV", () => {
+  const rows = async (text: string, size = 3): Promise<unknown[]> =>
+    (await Array.fromAsync(readCsvRows(pieces(text, size)))).map((row) => ("cells" in row ? row.cells : row));
+
+  test.each([
+    [
+      "a,b\n1,2\n",
+      [
+        ["a", "b"],
+        ["1", "2"],
+      ],
+    ],
+    [
+      "a,b\r\n1,2",
+      [
+        ["a", "b"],
+        ["1", "2"],
+      ],
+    ],
+    ['"x, y","say ""hi""","two\nlines"', [["x, y", 'say "hi"', "two\nlines"]]],
+    [
+      "a,,\n\n,\n",
+      [
+        ["a", "", ""],
+        ["", ""],
+      ],
+    ],
+    ['"",""""', [["", '"']]],
+  ])("reads %j", async (text, expected) => {
+    for (const size of [1, 2, 3, 100]) expect(await rows(text, size)).toEqual(expected);
+  });
+
+  test("a broken row is told with line and column, and the rows after it are read", async () => {
+    expect(await rows('a,b\n"x"y,2\n1,2\nb"c,3\n')).toEqual([
+      ["a", "b"],
+      { line: 2, column: 4, problem: expect.stringContaining("after the quote") },
+      ["1", "2"],
+      { line: 4, column: 2, problem: expect.stringContaining("begins with one") },
+    ]);
+    expect(await rows('a\n1,"x\ny')).toEqual([
+      ["a"],
+      { line: 2, column: 3, problem: expect.stringContaining("never closed") },
+    ]);
+  });
+
+  const records = async (text: string, cells: "text" | "json" = "text", isMapped = false): Promise<unknown[]> =>
+    Array.fromAsync(readCsv(pieces(text, 7), { cells, isMapped }), (entry) =>
+      "value" in entry ? entry.value : `${entry.line}:${entry.column} ${entry.problem}`,
+    );
+
+  test("columns fold into input and metadata; a cell is text unless it is an object, a list or a quoted string", async () => {
+    const text = 'id,input.q,input.n,metadata.tags,expected_output\n1,hi,42,"[""a""]",\n2,"{""a"":1}",,,true\n';
+    expect(await records(text)).toEqual([
+      { id: "1", input: { q: "hi", n: "42" }, metadata: { tags: ["a"] } },
+      { id: "2", input: { q: { a: 1 } }, expected_output: "true" },
+    ]);
+    expect((await records(text, "json"))[0]).toMatchObject({ id: "1", input: { n: 42 } });
+  });
+
+  test("columns that mean nothing, come twice or are too few for a row are told", async () => {
+    expect(await records("inptu,x\n1,2\n")).toEqual([
+      expect.stringMatching(/1:1 column "inptu".*did you mean "input"/),
+      expect.stringMatching(/column "x".*--input-columns/),
+    ]);
+    expect(await records("a,a\n", "text", true)).toEqual([expect.stringContaining('two columns are called "a"')]);
+    expect(await records("input,input.x\n")).toEqual([expect.stringContaining("beside")]);
+    expect(await records("id,input\n1,2,3\n")).toEqual([expect.stringMatching(/^2:1 .*3 cells.*2 columns/)]);
+    expect(await records("")).toEqual([expect.stringContaining("names the columns")]);
+  });
+});
+
+describe("a JSON array that is broken is told where", () => {
+  test.each([
+    ["", "1:1 expected a JSON array"],
+    ['{"a":1}', "1:1 expected a JSON array"],
+    ['[{"a":1}', '1:9 expected "]"'],
+    ["[1,\n 2 3]", "2:4 expected nothing more"],
+    ['[1,\n  {"a" 2}]', '2:8 expected ":"'],
+    ["[,1]", "1:2 expected a value"],
+    ["[1,,2]", "1:4 expected a value"],
+    ['["a" "b"]', "1:6 expected nothing more"],
+    ["[1] x", "1:5 expected nothing more after the array"],
+  ])("%j", async (text, expected) => {
+    for (const size of [1, 4, 99]) {
+      const entries = await Array.fromAsync(readJsonArray(pieces(text, size)));
+      const problem = entries.find((entry) => "problem" in entry);
+      expect(problem && `${problem.line}:${problem.column} ${problem.problem}`).toContain(expected);
+    }
+  });
+});
+
+test.each([
+  ['{"a":1,}', 7, /key/],
+  ["{'a':1}", 1, /double quotes/],
+  ["[1 2]", 3, /"," or "]"/],
+  ['{"a":"b', 5, /string/],
+  ['{"a":', 5, /ends/],
+  ["tru", 0, /JSON value/],
+  ["01", 1, /nothing more/],
+])("the first error of %j stands at %d", (text, offset, message) => {
+  expect(findJsonError(text)).toEqual({ offset, message: expect.stringMatching(message) });
+});
+
+test("the place of an error is never before the last character that was still right", () => {
+  fc.assert(
+    fc.property(fc.json(), fc.nat(), (text, cut) => {
+      const broken = text.slice(0, cut % text.length);
+      try {
+        JSON.parse(broken);
+      } catch {
+        expect(findJsonError(broken).offset).toBeLessThanOrEqual(broken.length);
+      }
+    }),
+  );
+});
+
+describe("fields of other names", () => {
+  const mapping = { id: null, input: ["q"], expected: ["a"] };
+
+  test("one field is the input itself, several are an object, the others become metadata", () => {
+    expect(toItem({ id: 7, q: "hi", a: "yo", topic: "x" }, mapping)).toEqual({
+      item: { id: "7", input: "hi", expectedOutput: "yo", metadata: { topic: "x" } },
+    });
+    expect(toItem({ key: "k", q: 1, c: 2 }, { id: "key", input: ["q", "c"], expected: [] })).toEqual({
+      item: { id: "k", input: { q: 1, c: 2 } },
+    });
+  });
+
+  test("a field that is not there is told with what there is", () => {
+    expect(toItem({ question: 1 }, mapping)).toEqual({
+      problems: [{ path: "q", message: expect.stringContaining("question") }],
+    });
+  });
+
+  test("without a mapping an unknown key is a problem", () => {
+    expect(toItem({ input: 1, expectedoutput: 2 }, null)).toEqual({
+      problems: [{ path: "expectedoutput", message: expect.stringContaining('did you mean "expectedOutput"') }],
+    });
+    for (const value of [1, null, [], "x"]) expect(toItem(value, null)).toHaveProperty("problems");
+  });
+});

@@ -1,0 +1,60 @@
+import { describeUnknown } from "../../../base/suggest.ts";
+import { readCell, type CellReading } from "./csv-cell.ts";
+import { readCsvRows } from "./read-csv-rows.ts";
+import type { SourceEntry } from "./source-entry.ts";
+
+export interface CsvOptions {
+  readonly cells: CellReading;
+  /** Every column is taken as it is called; otherwise only those that an item has are known. */
+  readonly isMapped: boolean;
+}
+
+const plainColumns = ["id", "input", "expected_output", "expectedOutput", "metadata", "scorer_ids", "scorerIds"];
+const folded = /^(input|metadata)\.(.+)$/;
+
+/** The rows of a CSV text as objects with a key for each column; the first row names the columns. */
+export async function* readCsv(text: AsyncIterable<string>, options: CsvOptions): AsyncGenerator<SourceEntry, void> {
+  let columns: readonly string[] | null = null;
+  for await (const row of readCsvRows(text)) {
+    if ("problem" in row) yield row;
+    else if (columns === null) {
+      columns = row.cells.map((cell) => cell.trim());
+      const problems = problemsOfColumns(columns, options);
+      for (const problem of problems) yield { line: row.line, column: 1, problem };
+      if (problems.length > 0) return;
+    } else if (row.cells.length !== columns.length) {
+      const counts = `${row.cells.length} cells, but there are ${columns.length} columns`;
+      yield { line: row.line, column: 1, problem: `the row has ${counts}; quote cells that hold a comma` };
+    } else yield { line: row.line, column: 1, value: toRecord(columns, row.cells, options) };
+  }
+  if (columns === null) yield { line: 1, column: 1, problem: "expected a first line that names the columns" };
+}
+
+function problemsOfColumns(columns: readonly string[], { isMapped }: CsvOptions): string[] {
+  const twice = columns.find((column, at) => columns.indexOf(column) !== at);
+  if (twice !== undefined) return [`two columns are called "${twice}"`];
+  if (isMapped) return [];
+  const double = ["input", "metadata"].find(
+    (name) => columns.includes(name) && columns.some((each) => each.startsWith(`${name}.`)),
+  );
+  if (double !== undefined)
+    return [`there is a column "${double}" beside columns "${double}.NAME"; have one or the others`];
+  const strange = columns.filter((column) => !plainColumns.includes(column) && !folded.test(column));
+  const known = [...plainColumns.filter((name) => /^[a-z_]+$/.test(name)), "metadata.NAME", "input.NAME"];
+  const way = "or say which columns are the input, and the others become metadata: --input-columns A,B";
+  return strange.map((column) => `column "${column}": ${describeUnknown("column", column, known)}; ${way}`);
+}
+
+function toRecord(columns: readonly string[], cells: readonly string[], { cells: reading, isMapped }: CsvOptions) {
+  const record: Record<string, unknown> = {};
+  columns.forEach((column, at) => {
+    const cell = cells[at] ?? "";
+    const [, group, name] = isMapped ? [] : (folded.exec(column) ?? []);
+    // An empty cell says nothing, but an input may be empty.
+    if (cell === "" && column !== "input" && !isMapped) return;
+    const value = column === "id" ? cell : readCell(cell, reading);
+    if (group === undefined || name === undefined) record[column] = value;
+    else record[group] = { ...(record[group] as object | undefined), [name]: value };
+  });
+  return record;
+}

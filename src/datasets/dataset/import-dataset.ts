@@ -1,0 +1,105 @@
+import { createReadStream } from "node:fs";
+import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
+import type { DatasetRecord, DatasetVersion } from "../../store/dataset-store.ts";
+import type { Store } from "../../store/store.ts";
+import { createDataset } from "./create-dataset.ts";
+import { openDatasetWriter } from "./dataset-writer.ts";
+import type { CellReading } from "./formats/csv-cell.ts";
+import { decodeText } from "./formats/decode-text.ts";
+import { readCsv } from "./formats/read-csv.ts";
+import { readJsonArray } from "./formats/read-json-array.ts";
+import { readJsonLines } from "./formats/read-json-lines.ts";
+import { formatOf, itemFormats, type ItemFormat, type SourceEntry } from "./formats/source-entry.ts";
+import { toItem, type FieldMapping } from "./formats/to-item.ts";
+
+export interface ImportDatasetRequest {
+  readonly store: Store;
+  /** Id or name; one that is not there is made. */
+  readonly dataset: string;
+  /** A path, or the bytes of a file with the name to tell problems by. */
+  readonly from: string | { readonly name: string; readonly bytes: AsyncIterable<Uint8Array> };
+  /** What the file's name says when absent. */
+  readonly format?: ItemFormat | undefined;
+  /** `replace` makes the new version out of the file alone, `merge` adds to what is there; `replace` when absent. */
+  readonly mode?: "merge" | "replace" | undefined;
+  readonly note?: string | undefined;
+  /** For files whose fields are not called `id`, `input`, `expected_output` and `metadata`. */
+  readonly fields?: FieldMapping | undefined;
+  /** What of a CSV file is read as JSON: `text` when absent. */
+  readonly cells?: CellReading | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface ImportOutcome {
+  readonly dataset: DatasetRecord;
+  readonly version: DatasetVersion;
+  /** Items in the file. */
+  readonly read: number;
+  /** False when the file says what the newest version said already. */
+  readonly isNew: boolean;
+}
+
+/** Makes one version of a dataset out of a file, item by item; all or nothing, and every problem at once. */
+export async function importDataset(request: ImportDatasetRequest): Promise<ImportOutcome> {
+  const { store } = request;
+  const found = await store.datasets.find(request.dataset);
+  const dataset = found ?? (await createDataset({ store, name: request.dataset }));
+  try {
+    return await importInto(dataset, request);
+  } catch (error) {
+    // Nobody asked for an empty dataset.
+    if (!found) await store.datasets.remove(dataset.id).catch(() => {});
+    // A stream that was cut says so in its own words.
+    request.signal.throwIfAborted();
+    throw error;
+  }
+}
+
+async function importInto(dataset: DatasetRecord, request: ImportDatasetRequest): Promise<ImportOutcome> {
+  const { store, from, mode = "replace", note = null, fields = null, signal } = request;
+  const file = typeof from === "string" ? from : from.name;
+  await using writer = await openDatasetWriter(store, dataset, { mode, note }, signal);
+  for await (const { line, column, ...entry } of readEntries(request, file)) {
+    const place = { file, line, column };
+    if ("problem" in entry) writer.problems.add({ ...place, message: entry.problem });
+    else {
+      const converted = toItem(entry.value, fields);
+      if ("problems" in converted) for (const each of converted.problems) writer.problems.add({ ...place, ...each });
+      else {
+        // Without an id of its own an item of a whole file is its number there, so that the next version tells what changed.
+        const id = converted.item.id ?? (mode === "replace" ? String(writer.count + 1) : undefined);
+        await writer.add({ ...converted.item, id }, place);
+      }
+    }
+    if (writer.problems.isFull) break;
+  }
+  const version = await writer.commit(file);
+  const now = await store.datasets.find(dataset.id);
+  return { dataset: now ?? dataset, version, read: writer.count, isNew: version.version > dataset.version };
+}
+
+function readEntries(request: ImportDatasetRequest, file: string): AsyncIterable<SourceEntry> {
+  const { from, fields, cells = "text", signal } = request;
+  const format = request.format ?? formatOf(file);
+  if (format === null) {
+    throw new RolloutError("usage_invalid", `the name of ${file} does not tell its format`, {
+      hint: `say which: --format ${itemFormats.join("|")}`,
+    });
+  }
+  const text = decodeText(typeof from === "string" ? readBytes(from, signal) : from.bytes, file);
+  if (format === "csv") return readCsv(text, { cells, isMapped: fields !== undefined });
+  return format === "json" ? readJsonArray(text) : readJsonLines(text);
+}
+
+async function* readBytes(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* createReadStream(path, { signal, highWaterMark: 1 << 18 }) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    signal.throwIfAborted();
+    const code = systemCodeOf(error);
+    if (code === undefined) throw error;
+    const isMissing = code === "ENOENT" || code === "EISDIR";
+    const message = code === "ENOENT" ? `${path} does not exist` : `${path} cannot be read: ${messageOf(error)}`;
+    throw new RolloutError(isMissing ? "not_found" : "io_failed", message, { cause: error });
+  }
+}

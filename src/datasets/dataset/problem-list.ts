@@ -1,0 +1,33 @@
+import type { Problem } from "../../base/problem.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+
+const mostProblems = 20;
+
+/** Collects what is wrong with what somebody gave, up to a number that a person still reads. */
+export class ProblemList {
+  readonly #problems: Problem[] = [];
+
+  /** Nothing more is worth looking for. */
+  get isFull(): boolean {
+    return this.#problems.length >= mostProblems;
+  }
+
+  get isEmpty(): boolean {
+    return this.#problems.length === 0;
+  }
+
+  add(problem: Omit<Problem, "severity">): void {
+    if (!this.isFull) this.#problems.push({ ...problem, severity: "error" });
+  }
+
+  /** Throws all of them, if there are any. */
+  check(what: string): void {
+    if (this.isEmpty) return;
+    const count = this.isFull ? `at least ${mostProblems} problems` : this.#count();
+    throw new RolloutError("config_invalid", `${what} has ${count}; nothing was written`, { problems: this.#problems });
+  }
+
+  #count(): string {
+    return this.#problems.length === 1 ? "a problem" : `${this.#problems.length} problems`;
+  }
+}

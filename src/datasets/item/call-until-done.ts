@@ -1,0 +1,40 @@
+import type { Clock } from "../../base/clock.ts";
+import { executeTarget } from "../targets/execute-target.ts";
+import type { TargetCall } from "../targets/target-call.ts";
+import type { ExecutionResult } from "../targets/target.ts";
+import { isTransientError } from "./is-transient.ts";
+
+export interface RetryRules {
+  /** After the first try. */
+  readonly maxRetries: number;
+  readonly retryDelayMs: number;
+}
+
+export interface RetryHelp {
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly onRetry: (retry: { readonly tries: number; readonly waitMs: number; readonly message: string }) => void;
+}
+
+export interface TriedResult {
+  readonly execution: ExecutionResult;
+  readonly retryCount: number;
+}
+
+/** Calls a target until it answers, fails for good, or nobody waits any more; a wait between tries ends at once on abort. */
+export async function callUntilDone(call: TargetCall, rules: RetryRules, help: RetryHelp): Promise<TriedResult> {
+  for (let retryCount = 0; ; retryCount++) {
+    const execution = await executeTarget(call);
+    const { error } = execution;
+    if (error === null || retryCount >= rules.maxRetries || call.signal.aborted || !isTransientError(error))
+      return { execution, retryCount };
+    const waitMs = rules.retryDelayMs * 2 ** retryCount + help.random() * (rules.retryDelayMs / 2);
+    help.onRetry({ tries: retryCount + 1, waitMs, message: error.message });
+    const isOver = await help.clock.sleep(waitMs, call.signal).then(
+      () => false,
+      () => true,
+    );
+    if (isOver) return { execution, retryCount };
+  }
+}

@@ -1,0 +1,137 @@
+import type { Clock } from "../../base/clock.ts";
+import { messageOf } from "../../base/rollout-error.ts";
+import { startDeadline } from "../../engine/deadline.ts";
+import type { RunRules } from "../check-run-config.ts";
+import type { ItemUnit } from "../items/unit-stream.ts";
+import { leaveUnscored, runScorersForItem } from "../scorers/run-scorers.ts";
+import type { ScorerChoice } from "../scorers/scorer-choice.ts";
+import type { ResolvedScorer } from "../scorers/resolve-scorers.ts";
+import type { ItemResult, ScorerResult } from "../summary.ts";
+import { failed } from "../targets/execution-result.ts";
+import type { ResolvedTarget } from "../targets/target.ts";
+import { callUntilDone, type RetryHelp, type TriedResult } from "./call-until-done.ts";
+import { readErrorDetails } from "./error-details.ts";
+import { ItemSpan } from "./item-span.ts";
+
+/** What running an item takes, the same for all items of a run. */
+export interface ItemGround {
+  readonly runId: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly rules: RunRules;
+  readonly target: ResolvedTarget;
+  readonly scorers: ScorerChoice;
+  /** Ends with the run. */
+  readonly signal: AbortSignal;
+  readonly warn: (message: string) => void;
+}
+
+export interface MarkedItem {
+  readonly result: ItemResult;
+  readonly scores: readonly ScorerResult[];
+}
+
+/** Runs one item under its one deadline: the target with its retries, then the scorers. Never throws. */
+export async function runItem(unit: ItemUnit, ground: ItemGround, onRetry: RetryHelp["onRetry"]): Promise<MarkedItem> {
+  const { clock, rules, signal } = ground;
+  const span = new ItemSpan({ runId: ground.runId, target: ground.target, unit });
+  const begin = { at: clock.now(), monotonic: clock.monotonic() };
+  // Without a limit of its own an item needs no signal of its own.
+  using deadline =
+    rules.itemTimeoutMs === null
+      ? null
+      : startDeadline({ clock, limitMs: rules.itemTimeoutMs, parent: signal, what: `item "${unit.item.id}"` });
+  const itemSignal = deadline?.signal ?? signal;
+  const found = await findScorers(unit, ground);
+  const tried: TriedResult =
+    "failure" in found
+      ? { execution: failed(found.failure, null), retryCount: 0 }
+      : await span.within(() =>
+          callUntilDone(
+            { target: ground.target, item: unit.item, repeat: unit.repeat, signal: itemSignal, warn: ground.warn },
+            rules,
+            { clock, random: ground.random, onRetry },
+          ),
+        );
+  const durationMs = clock.monotonic() - begin.monotonic;
+  const scorers = "failure" in found ? [] : found.scorers;
+  const scores = await span.within(() => mark(unit, tried, scorers, { ground, signal: itemSignal, durationMs }));
+  // What was done before the end of the run counts; what the end cut off runs again.
+  const wasCut = signal.aborted && (tried.execution.error !== null || scores.some(({ error }) => error !== null));
+  const result = describe(unit, tried, { ground, begin: begin.at, durationMs, spanTrace: span.traceId, wasCut });
+  span.end(result, scores);
+  return { result, scores };
+}
+
+async function findScorers(
+  { item }: ItemUnit,
+  { scorers }: ItemGround,
+): Promise<{ readonly scorers: readonly ResolvedScorer[] } | { readonly failure: string }> {
+  try {
+    return { scorers: await scorers.forItem(item) };
+  } catch (thrown) {
+    return { failure: `its scorers cannot be found: ${messageOf(thrown)}` };
+  }
+}
+
+interface MarkHelp {
+  readonly ground: ItemGround;
+  readonly signal: AbortSignal;
+  readonly durationMs: number;
+}
+
+async function mark(
+  { item }: ItemUnit,
+  { execution }: TriedResult,
+  scorers: readonly ResolvedScorer[],
+  { ground, signal, durationMs }: MarkHelp,
+): Promise<readonly ScorerResult[]> {
+  const { output, error, scorerInput, scorerOutput, usage } = execution;
+  if (error !== null && !ground.rules.scoreFailed) return leaveUnscored(scorers, "the item failed");
+  return await runScorersForItem(scorers, {
+    input: scorerInput ?? item.input,
+    output: scorerOutput ?? output,
+    groundTruth: item.expectedOutput,
+    itemId: item.id,
+    metadata: item.metadata ?? {},
+    durationMs,
+    usage,
+    error: error?.message ?? null,
+    signal,
+  });
+}
+
+interface DescribeHelp {
+  readonly ground: ItemGround;
+  readonly begin: number;
+  readonly durationMs: number;
+  readonly spanTrace: string | null;
+  readonly wasCut: boolean;
+}
+
+function describe(
+  { index, item, repeat }: ItemUnit,
+  { execution, retryCount }: TriedResult,
+  { ground, begin, durationMs, spanTrace, wasCut }: DescribeHelp,
+): ItemResult {
+  const { output, error, traceId, usage } = execution;
+  const message = error?.message ?? (wasCut ? "the run ended while the item was being scored" : null);
+  return {
+    index,
+    itemId: item.id,
+    itemVersion: item.version,
+    repeat,
+    input: item.input,
+    output,
+    expectedOutput: item.expectedOutput,
+    error: message,
+    errorDetails: error === null ? null : readErrorDetails(error.thrown),
+    isInterrupted: wasCut,
+    startedAt: new Date(begin),
+    completedAt: new Date(ground.clock.now()),
+    durationMs,
+    retryCount,
+    traceId: traceId ?? spanTrace,
+    usage,
+  };
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from "node:crypto";
+import type { RunPlan } from "../store/run-store.ts";
+import { checkRunConfig, type RunRules } from "./check-run-config.ts";
+import { openItems, type ItemSource } from "./items/item-source.ts";
+import type { RunConfig } from "./run-config.ts";
+import { chooseScorers, type ScorerChoice } from "./scorers/scorer-choice.ts";
+import { resolveTarget } from "./targets/resolve-target.ts";
+import type { ResolvedTarget } from "./targets/target.ts";
+
+/** A run that was checked and whose parts were found; nothing has begun. */
+export interface PreparedRun {
+  readonly config: RunConfig;
+  readonly rules: RunRules;
+  readonly items: ItemSource;
+  readonly target: ResolvedTarget;
+  readonly scorers: ScorerChoice;
+  readonly plan: RunPlan;
+}
+
+/** Checks a config and finds all that a run needs; throws when something is wrong or missing. */
+export async function prepareRun(config: RunConfig): Promise<PreparedRun> {
+  const rules = checkRunConfig(config);
+  const items = await openItems(config);
+  const target = await resolveTarget({
+    target: config.target,
+    targetType: config.targetType,
+    targetId: config.targetId,
+    registry: config.registry,
+  });
+  const scorers = await chooseScorers({ scorers: config.scorers, registry: config.registry, dataset: items.dataset });
+  return { config, rules, items, target, scorers, plan: planRun({ config, rules, items, target, scorers }) };
+}
+
+function planRun({ config, rules, items, target, scorers }: Omit<PreparedRun, "plan">): RunPlan {
+  const { perItem, perDataset } = scorers.ofRun;
+  return {
+    id: config.runId ?? randomUUID(),
+    kind: "dataset",
+    name: config.name ?? `${target.name} on ${items.dataset?.name ?? "data"}`,
+    datasetId: items.dataset?.id ?? null,
+    datasetVersion: items.version,
+    total: items.total * rules.repeats,
+    identity: {
+      targetType: target.type,
+      target: target.name,
+      dataset: items.dataset?.name ?? "data",
+      scorers: [...perItem, ...perDataset].map(({ id }) => id),
+      repeats: rules.repeats,
+      limit: config.limit ?? null,
+      sample: config.sample ?? null,
+      seed: config.seed ?? null,
+    },
+    metadata: config.metadata ?? {},
+  };
+}

@@ -1,0 +1,90 @@
+import type { Clock } from "../../base/clock.ts";
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { raceWithSignal } from "../../engine/race-with-signal.ts";
+import { startDeadline } from "../../engine/deadline.ts";
+import type { ResultBatch, RunHold } from "../../store/run-store.ts";
+
+interface Waiting {
+  readonly batch: ResultBatch;
+  /** Told null when it is committed, else why it is not. */
+  readonly settle: (failure: string | null) => void;
+}
+
+// A store that says it is busy is asked again after these waits.
+const retryWaitsMs: readonly number[] = [50, 200, 1000];
+// A store that does not answer at all must not hold a run for ever.
+const longestWriteMs = 60_000;
+
+/** Commits results in groups: all that are ready when a write begins go together, so that none waits longer than one write. */
+export class ResultWriter {
+  readonly #hold: RunHold;
+  readonly #clock: Clock;
+  #waiting: Waiting[] = [];
+  #isWriting = false;
+
+  constructor(hold: RunHold, clock: Clock) {
+    this.#hold = hold;
+    this.#clock = clock;
+  }
+
+  /** Resolves when the result is committed, with null, or with the reason why it is not. */
+  add(batch: ResultBatch): Promise<string | null> {
+    return new Promise((settle) => {
+      this.#waiting.push({ batch, settle });
+      if (this.#isWriting) return;
+      this.#isWriting = true;
+      // Whatever else gets ready in this turn of the event loop joins in.
+      setImmediate(() => void this.#writeAll());
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting;
+      this.#waiting = [];
+      await this.#writeGroup(group);
+    }
+    this.#isWriting = false;
+  }
+
+  async #writeGroup(group: readonly Waiting[]): Promise<void> {
+    try {
+      await this.#writePatiently(merge(group.map(({ batch }) => batch)));
+      for (const { settle } of group) settle(null);
+    } catch (thrown) {
+      const [only] = group;
+      if (only !== undefined && group.length === 1) only.settle(messageOf(thrown));
+      // One result that the store refuses must not take the others with it.
+      else for (const waiting of group) await this.#writeGroup([waiting]);
+    }
+  }
+
+  async #writePatiently(batch: ResultBatch): Promise<void> {
+    for (const waitMs of retryWaitsMs) {
+      try {
+        return await this.#writeOnce(batch);
+      } catch (thrown) {
+        if (!(thrown instanceof RolloutError && thrown.transient)) throw thrown;
+        await this.#clock.sleep(waitMs, new AbortController().signal);
+      }
+    }
+    await this.#writeOnce(batch);
+  }
+
+  async #writeOnce(batch: ResultBatch): Promise<void> {
+    using deadline = startDeadline({
+      clock: this.#clock,
+      limitMs: longestWriteMs,
+      parent: null,
+      what: "storing a result",
+    });
+    await raceWithSignal(this.#hold.write(batch), deadline.signal, () => {});
+  }
+}
+
+function merge(batches: readonly ResultBatch[]): ResultBatch {
+  return {
+    results: batches.flatMap(({ results }) => results),
+    scores: batches.flatMap(({ scores }) => scores),
+  };
+}

@@ -1,0 +1,67 @@
+import type { JsonObject } from "../base/json.ts";
+import type { NewItem } from "../store/dataset-store.ts";
+import type { Store } from "../store/store.ts";
+import type { DatasetRunListener } from "./run-voice.ts";
+import type { ScorerFunction } from "./scorers/resolve-scorers.ts";
+import type { DatasetScorer, Scorer } from "../scoring/scorer.ts";
+import type { ItemWithScores } from "./summary.ts";
+import type { Registry } from "./targets/registry.ts";
+import type { Target } from "./targets/target.ts";
+
+/** An item as it is given in code; any JSON value, and an id unless one is to be made. */
+export type DataItem = NewItem;
+
+/** What to run on what, and how. */
+export interface RunConfig {
+  /** For people; the target's and the dataset's names when absent. */
+  readonly name?: string | undefined;
+  /** Where the dataset is, and where the run and its results go. Without one nothing is stored. */
+  readonly storage?: Store | undefined;
+  /** A dataset of the store, by id or name. */
+  readonly datasetId?: string | undefined;
+  /** Of the dataset; the newest when absent. */
+  readonly version?: number | undefined;
+  /** Items given in code instead of a dataset. */
+  readonly data?: readonly DataItem[] | (() => readonly DataItem[] | Promise<readonly DataItem[]>) | undefined;
+  /** Only the first so many items. */
+  readonly limit?: number | undefined;
+  /** Only so many items, chosen by chance but always the same for one `seed`. */
+  readonly sample?: number | undefined;
+  readonly seed?: number | undefined;
+
+  /** An agent, a workflow, a scorer or a function. */
+  readonly target?: Target | undefined;
+  /** What the target is, when that is not plain, and where `targetId` is looked for. */
+  readonly targetType?: string | undefined;
+  readonly targetId?: string | undefined;
+  /** Where registered ids of targets and scorers are found. */
+  readonly registry?: Registry | undefined;
+  /** Instances, functions and registered ids. Even an empty list wins over the scorers of items and dataset. */
+  readonly scorers?: readonly (Scorer | DatasetScorer | ScorerFunction | string)[] | undefined;
+  /** Also asks scorers about items that failed, with null for an output. */
+  readonly scoreFailed?: boolean | undefined;
+
+  /** Items at once; 5 when absent. */
+  readonly maxConcurrency?: number | undefined;
+  /** Milliseconds for one item with all its tries, waits and scorers; without end when absent. */
+  readonly itemTimeout?: number | undefined;
+  /** Tries after the first one, for errors that may pass; 0 when absent. */
+  readonly maxRetries?: number | undefined;
+  /** Milliseconds before the first retry, doubled for each one after; 1000 when absent. */
+  readonly retryDelay?: number | undefined;
+  /** How often each item runs; 1 when absent. */
+  readonly repeats?: number | undefined;
+  /** Keeps results in memory for the summary; true when absent. */
+  readonly retainResults?: boolean | undefined;
+
+  /** Ends the run early: what runs is told to stop, and what was done is in the summary. */
+  readonly signal?: AbortSignal | undefined;
+  /** The id of the run. That of an unfinished run takes it up again. */
+  readonly runId?: string | undefined;
+  /** Kept with the run. */
+  readonly metadata?: JsonObject | undefined;
+  /** Told of every item when it is done and stored; awaited, and harmless when it throws. */
+  readonly onItemComplete?: ((result: ItemWithScores, index: number) => unknown) | undefined;
+  /** Told of everything that happens, in order and one at a time; the run waits for it, and ends when it throws. */
+  readonly onEvent?: DatasetRunListener | undefined;
+}

@@ -1,0 +1,53 @@
+import { messageOf } from "../../base/rollout-error.ts";
+import { raceWithSignal } from "../../engine/race-with-signal.ts";
+import type { ScorerRun } from "../../scoring/scorer.ts";
+import type { ScorerResult } from "../summary.ts";
+import { readField, readText } from "../targets/read-field.ts";
+import type { ResolvedScorer } from "./resolve-scorers.ts";
+
+/** Marks one item with every scorer at once; none of them can harm another, nor outlive the item's signal. */
+export async function runScorersForItem(
+  scorers: readonly ResolvedScorer[],
+  run: ScorerRun,
+): Promise<readonly ScorerResult[]> {
+  return scorers.length === 0 ? [] : await Promise.all(scorers.map((scorer) => runScorerSafe(scorer, run)));
+}
+
+/** What scorers say of an item they were not asked about. */
+export function leaveUnscored(scorers: readonly ResolvedScorer[], reason: string): readonly ScorerResult[] {
+  return scorers.map((scorer) => result(scorer, { reason }));
+}
+
+async function runScorerSafe(scorer: ResolvedScorer, run: ScorerRun): Promise<ScorerResult> {
+  try {
+    run.signal.throwIfAborted();
+    const verdict = await raceWithSignal(call(scorer, run), run.signal, () => {});
+    return readVerdict(scorer, verdict);
+  } catch (thrown) {
+    const message = messageOf(thrown);
+    return result(scorer, { error: message === "" ? "it failed without a message" : message });
+  }
+}
+
+// Async, so that a scorer that throws before it returns a promise rejects like the others.
+async function call(scorer: ResolvedScorer, run: ScorerRun): Promise<unknown> {
+  return await scorer.run(run);
+}
+
+/** A verdict as it counts: a finite number, or null; anything else is the scorer's error. */
+export function readVerdict(scorer: Pick<ResolvedScorer, "id" | "name">, verdict: unknown): ScorerResult {
+  const isBare = typeof verdict !== "object";
+  const score = isBare || verdict === null ? verdict : readField(verdict, "score");
+  const notScorable = readField(verdict, "notScorable");
+  if (notScorable !== undefined && score === undefined)
+    return result(scorer, { reason: readText(notScorable, "reason") ?? "not scorable" });
+  const reason = readText(verdict, "reason");
+  if (score === null) return result(scorer, { reason });
+  if (typeof score === "number" && Number.isFinite(score)) return result(scorer, { score, reason });
+  const given = typeof score === "number" ? String(score) : `a value of type ${typeof score}`;
+  return result(scorer, { reason, error: `it gave ${given} instead of a finite number or null` });
+}
+
+function result(scorer: Pick<ResolvedScorer, "id" | "name">, fields: Partial<ScorerResult>): ScorerResult {
+  return { scorerId: scorer.id, scorerName: scorer.name, score: null, reason: null, error: null, ...fields };
+}

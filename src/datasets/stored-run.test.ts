@@ -1,0 +1,295 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { systemClock } from "../base/clock.ts";
+import { readHost } from "../base/host.ts";
+import { readOwner } from "../base/process-owner.ts";
+import { RolloutError } from "../base/rollout-error.ts";
+import { openStore } from "../store/registry.ts";
+import type { ResultBatch, RunHold, RunStore } from "../store/run-store.ts";
+import type { Store } from "../store/store.ts";
+import type { RunConfig } from "./run-config.ts";
+import { runDataset } from "./run-dataset.ts";
+import type { RunGround } from "./run-ground.ts";
+import type { RunSummary } from "./summary.ts";
+import { never, numbers } from "./testing/test-ground.ts";
+
+const host = readHost(process);
+const ground: RunGround = { clock: systemClock, owner: readOwner(host), random: () => 0 };
+const echo = async (input: unknown): Promise<unknown> => input;
+const right = function right({ output, groundTruth }: { output: unknown; groundTruth?: unknown }): number {
+  return output === groundTruth ? 1 : 0;
+};
+
+const stores: Store[] = [];
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store[Symbol.asyncDispose]();
+});
+
+async function newStore(): Promise<Store> {
+  const store = await openStore({ location: "memory:", host, clock: systemClock, access: "write" });
+  stores.push(store);
+  return store;
+}
+
+async function storeNumbers(store: Store, count: number): Promise<string> {
+  const { id } = await store.datasets.create({
+    name: "numbers",
+    description: null,
+    metadata: {},
+    inputSchema: null,
+    expectedOutputSchema: null,
+    scorerIds: null,
+  });
+  await using write = await store.datasets.openWrite({ datasetId: id, mode: "merge", note: null });
+  await write.put(numbers(count));
+  await write.commit();
+  return id;
+}
+
+async function stored(store: Store, runId: string): Promise<unknown[]> {
+  const { entries } = await store.runs.results(runId, { after: null, limit: 10_000 });
+  return entries.map(({ result, scores }) => [
+    result.index,
+    result.status,
+    result.output,
+    ...scores.map(({ score }) => score),
+  ]);
+}
+
+function run(config: RunConfig): Promise<RunSummary> {
+  return runDataset(config, ground);
+}
+
+describe("a run on a stored dataset", () => {
+  test("pins a version and stores every result with its scores", async () => {
+    const storage = await newStore();
+    const datasetId = await storeNumbers(storage, 3);
+    const summary = await run({ storage, datasetId: "numbers", target: echo, scorers: [right] });
+    expect(await stored(storage, summary.runId)).toEqual([
+      [0, "succeeded", 0, 1],
+      [1, "succeeded", 1, 1],
+      [2, "succeeded", 2, 1],
+    ]);
+    expect(await storage.runs.find(summary.runId)).toMatchObject({
+      status: "completed",
+      isFinished: true,
+      isHeld: false,
+      datasetId,
+      datasetVersion: 1,
+      succeeded: 3,
+      total: 3,
+    });
+  });
+
+  test("keeps the order of the dataset and reads an old version as it was", async () => {
+    const storage = await newStore();
+    const datasetId = await storeNumbers(storage, 1200);
+    await using write = await storage.datasets.openWrite({ datasetId, mode: "merge", note: null });
+    await write.remove(["n0"]);
+    await write.commit();
+    const now = await run({ storage, datasetId, target: echo });
+    const before = await run({ storage, datasetId, target: echo, version: 1 });
+    expect([now.totalItems, before.totalItems]).toEqual([1199, 1200]);
+    expect(before.results.map(({ input }) => input)).toEqual(numbers(1200).map(({ input }) => input));
+  });
+
+  test("an unknown or empty dataset, and an unknown version, are refused before a record exists", async () => {
+    const storage = await newStore();
+    const datasetId = await storeNumbers(storage, 1);
+    await expect(run({ storage, datasetId: "nothing", target: echo })).rejects.toThrow('no dataset "nothing"');
+    await expect(run({ storage, datasetId, version: 9, target: echo })).rejects.toThrow("no version 9");
+    expect((await storage.runs.list({}, { after: null, limit: 9 })).entries).toEqual([]);
+  });
+
+  test("an abort leaves a record that says failed and can be taken up", async () => {
+    const storage = await newStore();
+    const stop = new AbortController();
+    const target = (input: number): unknown => {
+      if (input === 4) stop.abort();
+      return input < 3 ? input : never;
+    };
+    const first = await run({
+      storage,
+      data: numbers(8),
+      target,
+      signal: stop.signal,
+      maxConcurrency: 2,
+      scorers: [right],
+    });
+    expect(first).toMatchObject({ succeededCount: 3, failedCount: 2, skippedCount: 3 });
+    expect(await storage.runs.find(first.runId)).toMatchObject({ status: "failed", isFinished: false });
+
+    const called: number[] = [];
+    const second = await run({
+      storage,
+      data: numbers(8),
+      runId: first.runId,
+      scorers: [right],
+      target: Object.defineProperty(
+        (input: number) => {
+          called.push(input);
+          return input;
+        },
+        "name",
+        { value: "target" },
+      ),
+    });
+    expect(called.toSorted((a, b) => a - b)).toEqual([3, 4, 5, 6, 7]);
+    expect(second).toMatchObject({ status: "completed", succeededCount: 8, failedCount: 0, totalItems: 8 });
+    expect(second.results.map(({ output }) => output)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(second.scorers[0]).toMatchObject({ scored: 8, mean: 1 });
+    expect(await stored(storage, first.runId)).toHaveLength(8);
+  });
+
+  test("a finished run is refused, an unknown id begins one, and another target does not go on with it", async () => {
+    const storage = await newStore();
+    const config = { storage, data: numbers(2), target: echo };
+    await run({ ...config, runId: "mine" });
+    await expect(run({ ...config, runId: "mine" })).rejects.toThrow('run "mine" is finished');
+    await run({ ...config, runId: "cut", signal: AbortSignal.abort() });
+    const other = function other(): number {
+      return 1;
+    };
+    await expect(run({ ...config, target: other, runId: "cut" })).rejects.toThrow('target was "echo", not "other"');
+    await expect(run({ ...config, data: numbers(3), runId: "cut" })).rejects.toThrow("it has 2 items, not 3");
+    expect(await run({ ...config, runId: "cut" })).toMatchObject({ succeededCount: 2 });
+  });
+
+  test("scorers of a whole run read the store when results are not kept", async () => {
+    const storage = await newStore();
+    const sum = {
+      id: "sum",
+      runDataset: async ({ items }: { items: AsyncIterable<{ output: unknown }> }) => {
+        let total = 0;
+        for await (const { output } of items) total += Number(output);
+        return { score: total };
+      },
+    };
+    const summary = await run({ storage, data: numbers(10), target: echo, scorers: [sum], retainResults: false });
+    expect(summary.datasetScores).toMatchObject([{ scorerId: "sum", score: 45 }]);
+  });
+});
+
+describe("a store that fails", () => {
+  async function failing(changes: Partial<RunHold>): Promise<Store> {
+    const store = await newStore();
+    const begin: RunStore["begin"] = async (plan, owner) => {
+      const hold = await store.runs.begin(plan, owner);
+      return {
+        run: hold.run,
+        beat: () => hold.beat(),
+        write: (batch) => hold.write(batch),
+        forget: (indexes) => hold.forget(indexes),
+        end: (end) => hold.end(end),
+        ...changes,
+      };
+    };
+    const runs: RunStore = {
+      begin,
+      take: (id, owner) => store.runs.take(id, owner),
+      find: (id) => store.runs.find(id),
+      list: (filter, wish) => store.runs.list(filter, wish),
+      remove: (id) => store.runs.remove(id),
+      results: (id, wish) => store.runs.results(id, wish),
+      outcomes: (id, wish) => store.runs.outcomes(id, wish),
+    };
+    return { location: store.location, datasets: store.datasets, runs, [Symbol.asyncDispose]: async () => {} };
+  }
+
+  test("to keep results costs no result, and is counted", async () => {
+    const storage = await failing({ write: () => Promise.reject(new RolloutError("io_failed", "disk full")) });
+    const summary = await run({ storage, data: numbers(3), target: echo });
+    expect(summary).toMatchObject({ status: "completed", succeededCount: 3, persistenceFailures: 3 });
+    expect(summary.results.map(({ persistenceError }) => persistenceError)).toEqual([
+      "disk full",
+      "disk full",
+      "disk full",
+    ]);
+    expect(await storage.runs.find(summary.runId)).toMatchObject({ isFinished: false });
+  });
+
+  test("on one result alone keeps the others of its group", async () => {
+    const kept: number[] = [];
+    const write = async ({ results }: ResultBatch): Promise<void> => {
+      if (results.some(({ index }) => index === 1)) throw new RolloutError("io_failed", "not this one");
+      kept.push(...results.map(({ index }) => index));
+    };
+    const summary = await run({ storage: await failing({ write }), data: numbers(4), target: echo });
+    expect(summary.persistenceFailures).toBe(1);
+    expect(kept.toSorted((a, b) => a - b)).toEqual([0, 2, 3]);
+  });
+
+  test("for a moment is asked again", async () => {
+    let calls = 0;
+    const write = async (): Promise<void> => {
+      if (++calls === 1) throw new RolloutError("io_failed", "busy", { transient: true });
+    };
+    const summary = await run({ storage: await failing({ write }), data: numbers(1), target: echo });
+    expect(summary.persistenceFailures).toBe(0);
+    expect(calls).toBe(2);
+  });
+
+  test("at the very end still returns the summary, with what went wrong", async () => {
+    const storage = await failing({ end: () => Promise.reject(new Error("gone")) });
+    const summary = await run({ storage, data: numbers(2), target: echo });
+    expect(summary).toMatchObject({ succeededCount: 2, error: "the end of the run could not be stored: gone" });
+  });
+
+  test("in the middle of its items ends the run with a summary", async () => {
+    const store = await newStore();
+    const datasetId = await storeNumbers(store, 700);
+    const items: Store["datasets"]["items"] = (id, version, wish) =>
+      wish.after === null ? store.datasets.items(id, version, wish) : Promise.reject(new Error("connection lost"));
+    const storage = {
+      location: store.location,
+      runs: store.runs,
+      datasets: Object.assign(Object.create(store.datasets) as Store["datasets"], {
+        find: (id: string) => store.datasets.find(id),
+        version: (id: string, version: number) => store.datasets.version(id, version),
+        items,
+      }),
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const summary = await run({ storage, datasetId, target: echo });
+    expect(summary).toMatchObject({
+      status: "failed",
+      error: "connection lost",
+      succeededCount: 500,
+      skippedCount: 200,
+    });
+  });
+
+  test("slowly: no slot is freed before its result is committed", async () => {
+    let written = 0;
+    let most = 0;
+    let begun = 0;
+    const write = async ({ results }: ResultBatch): Promise<void> => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      written += results.length;
+    };
+    const target = async (): Promise<void> => {
+      most = Math.max(most, ++begun - written);
+    };
+    await run({ storage: await failing({ write }), data: numbers(20), target, maxConcurrency: 3 });
+    expect(most).toBeLessThanOrEqual(3);
+    expect(written).toBe(20);
+  });
+});
+
+test("a run that another process took stops and says so", async () => {
+  const store = await newStore();
+  const hold = await store.runs.begin(
+    {
+      id: "r",
+      kind: "dataset",
+      name: "r",
+      datasetId: null,
+      datasetVersion: null,
+      total: 1,
+      identity: {},
+      metadata: {},
+    },
+    ground.owner,
+  );
+  expect(hold.run.isHeld).toBe(true);
+  await expect(run({ storage: store, runId: "r", data: numbers(1), target: echo })).rejects.toThrow();
+});

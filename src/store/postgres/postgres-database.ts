@@ -1,0 +1,82 @@
+import { Pool, types } from "pg";
+import type { PoolClient } from "pg";
+import type { SqlDatabase, SqlDialect, SqlSession } from "../sql/sql-database.ts";
+import { postgresError } from "./postgres-error.ts";
+import { PostgresSession } from "./postgres-session.ts";
+
+const dialect: SqlDialect = {
+  now: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+  forUpdate: " FOR UPDATE",
+  serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+  name: 'TEXT COLLATE "C"',
+  // Not `to_regclass`, which may not see what another process made a moment ago.
+  findSchema:
+    "SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = 'rollout_schema' AND schemaname = ANY (current_schemas(false))",
+  lockSchema: "SELECT pg_advisory_xact_lock(727655868)",
+};
+
+const connectLimitMs = 15_000;
+const mostConnections = 8;
+
+/** Opens a pool of connections to a database. */
+export async function openPostgresDatabase(url: string, location: string): Promise<SqlDatabase> {
+  const pool = new Pool({
+    connectionString: url,
+    max: mostConnections,
+    connectionTimeoutMillis: connectLimitMs,
+    application_name: "rollout",
+    types: {
+      getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)),
+    },
+  });
+  // A connection that breaks while nobody uses it is replaced by the next one that is asked for.
+  pool.on("error", () => {});
+  // One that breaks in use fails the query that waits, or the next one.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  let isClosed = false;
+
+  const transact = async <T>(begin: string, work: (session: SqlSession) => Promise<T>): Promise<T> => {
+    const client = await connect(pool, location);
+    const session = new PostgresSession(client, location);
+    let isBroken = false;
+    try {
+      await session.run(begin);
+      const result = await work(session);
+      await session.run("COMMIT");
+      return result;
+    } catch (error) {
+      await client.query("ROLLBACK").catch(() => (isBroken = true));
+      throw error;
+    } finally {
+      client.release(isBroken);
+    }
+  };
+
+  return {
+    location,
+    dialect,
+    read: (work) => transact("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work),
+    write: (work, size) => transact("BEGIN", size === "bulk" ? planningAnew(work) : work),
+    async [Symbol.asyncDispose]() {
+      if (isClosed) return;
+      isClosed = true;
+      await pool.end().catch(() => {});
+    },
+  };
+}
+
+// Each statement is planned for the tables as they are then: a plan for empty ones is no good once they have grown.
+function planningAnew<T>(work: (session: SqlSession) => Promise<T>): (session: SqlSession) => Promise<T> {
+  return async (session) => {
+    await session.run("SET LOCAL plan_cache_mode = force_custom_plan");
+    return work(session);
+  };
+}
+
+async function connect(pool: Pool, location: string): Promise<PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw postgresError(error, location, "connect");
+  }
+}

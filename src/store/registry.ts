@@ -1,0 +1,13 @@
+import type { OpenStoreOptions, Store } from "./store.ts";
+
+/** Opens the store at a location; the caller disposes it. */
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const { location } = options;
+  if (location === "memory:" || location === ":memory:") {
+    return (await import("./memory/open-memory-store.ts")).openMemoryStore(options);
+  }
+  if (/^postgres(?:ql)?:\/\//.test(location)) {
+    return (await import("./postgres/open-postgres-store.ts")).openPostgresStore(options);
+  }
+  return (await import("./sqlite/open-sqlite-store.ts")).openSqliteStore(options);
+}

@@ -1,0 +1,26 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { openSqlStore } from "../sql/open-sql-store.ts";
+import type { OpenStoreOptions, Store } from "../store.ts";
+import { openSqliteDatabase } from "./sqlite-database.ts";
+
+/** Opens the store in a file. */
+export async function openSqliteStore({ location, host, clock, access }: OpenStoreOptions): Promise<Store> {
+  const path = resolve(host.cwd, location);
+  if (access === "write") makeDirectory(dirname(path), location);
+  else if (!existsSync(path)) {
+    throw new RolloutError("not_found", `there is no store ${location}`, {
+      hint: "name another one with --store, or write to this one first: rollout dataset import FILE",
+    });
+  }
+  return openSqlStore(await openSqliteDatabase({ path, location, clock, access }), host, access);
+}
+
+function makeDirectory(path: string, location: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw new RolloutError("io_failed", `the store ${location} cannot be made: ${messageOf(error)}`, { cause: error });
+  }
+}

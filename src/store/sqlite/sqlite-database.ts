@@ -1,0 +1,152 @@
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../base/clock.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+import type { SqlDatabase, SqlDialect, SqlSession } from "../sql/sql-database.ts";
+import { checkpointLargeLog } from "./checkpoint.ts";
+import { isBusy, sqliteError } from "./sqlite-error.ts";
+import { SqliteSession } from "./sqlite-session.ts";
+import { Turns } from "./turns.ts";
+import { WalSyncer } from "./wal-syncer.ts";
+
+const dialect: SqlDialect = {
+  now: "rollout_now()",
+  forUpdate: "",
+  serial: "INTEGER PRIMARY KEY AUTOINCREMENT",
+  name: "TEXT",
+  findSchema: "SELECT 1 FROM sqlite_master WHERE name = 'rollout_schema'",
+  lockSchema: "",
+};
+
+// SQLite waits in our own thread; a longer wait is ours and lets everything else go on.
+const waitInThreadMs = 20;
+const longestWaitMs = 60_000;
+const retryMs = 10;
+const never = new AbortController().signal;
+
+export interface SqliteOptions {
+  readonly path: string;
+  readonly location: string;
+  readonly clock: Clock;
+  readonly access: "write" | "read";
+}
+
+/** Opens the database in a file; the file is made when it is to be written and is not there. */
+export async function openSqliteDatabase(options: SqliteOptions): Promise<SqlDatabase> {
+  const { clock, location } = options;
+  try {
+    return await untilFree(clock, () => new SqliteDatabase(options));
+  } catch (error) {
+    throw sqliteError(error, location);
+  }
+}
+
+/**
+ * One connection writes, one transaction after the other; another one reads, so that nobody sees a transaction that is
+ * not over although it lets the event loop turn.
+ */
+class SqliteDatabase implements SqlDatabase {
+  readonly location: string;
+  readonly dialect = dialect;
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #writer: DatabaseSync | null;
+  readonly #reader: DatabaseSync;
+  readonly #writing: SqlSession | null;
+  readonly #reading: SqlSession;
+  readonly #writes = new Turns();
+  readonly #reads = new Turns();
+  readonly #syncer: WalSyncer;
+  #isClosed = false;
+
+  constructor({ path, location, clock, access }: SqliteOptions) {
+    this.location = location;
+    this.#path = path;
+    this.#clock = clock;
+    this.#syncer = new WalSyncer(`${path}-wal`, clock);
+    // The writer comes first: it makes the file.
+    this.#writer = access === "read" ? null : connect(path, clock, false);
+    this.#reader = connect(path, clock, access === "read");
+    this.#writing = this.#writer && new SqliteSession(this.#writer, location);
+    this.#reading = new SqliteSession(this.#reader, location);
+  }
+
+  read<T>(work: (session: SqlSession) => Promise<T>): Promise<T> {
+    return this.#reads.take(() => this.#transact(this.#reading, "BEGIN", work));
+  }
+
+  write<T>(work: (session: SqlSession) => Promise<T>, size?: "bulk"): Promise<T> {
+    return this.#writes.take(async () => {
+      if (!this.#writing) {
+        throw new RolloutError("io_failed", `the store ${this.location} can only be read: it was opened so`);
+      }
+      this.#syncer.check();
+      // A commit carries the log over to the database by itself, which after very many rows would hold the event loop.
+      if (size === "bulk") await this.#writing.run("PRAGMA wal_autocheckpoint = 0");
+      try {
+        const result = await this.#transact(this.#writing, "BEGIN IMMEDIATE", work);
+        this.#syncer.touch();
+        return result;
+      } finally {
+        if (size === "bulk") await this.#carryOver(this.#writing);
+      }
+    });
+  }
+
+  async #carryOver(session: SqlSession): Promise<void> {
+    await this.#syncer.flush();
+    await checkpointLargeLog(this.#path);
+    await session.run("PRAGMA wal_autocheckpoint = 1000");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    // What is under way comes to its end; what waits behind it is told.
+    await Promise.all([this.#writes.take(async () => {}), this.#reads.take(async () => {})]);
+    await this.#syncer.close();
+    this.#reader.close();
+    this.#writer?.close();
+  }
+
+  async #transact<T>(session: SqlSession, begin: string, work: (session: SqlSession) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new RolloutError("usage_invalid", `the store ${this.location} was closed`);
+    await untilFree(this.#clock, () => session.run(begin));
+    try {
+      const result = await work(session);
+      await session.run("COMMIT");
+      // SQLite works in our own thread: whoever asks again and again would let nothing else happen.
+      await setImmediate();
+      return result;
+    } catch (error) {
+      // A full disk has already rolled it back.
+      await session.run("ROLLBACK").catch(() => {});
+      throw error;
+    }
+  }
+}
+
+function connect(path: string, clock: Clock, readOnly: boolean): DatabaseSync {
+  const connection = new DatabaseSync(path, { readOnly, timeout: waitInThreadMs, enableForeignKeyConstraints: true });
+  try {
+    connection.function("rollout_now", () => Math.trunc(clock.now()));
+    if (!readOnly) connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+async function untilFree<T>(clock: Clock, work: () => T | Promise<T>): Promise<T> {
+  const from = clock.monotonic();
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const cause = error instanceof Error && isBusy(error.cause) ? error.cause : error;
+      if (!isBusy(cause) || clock.monotonic() - from > longestWaitMs) throw error;
+      await clock.sleep(retryMs, never);
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { makeRoom, type Ended, type Room } from "./rollout-cli.ts";
+
+interface EvalJson {
+  readonly exit_code: number;
+  readonly runs: readonly {
+    readonly name: string;
+    readonly run_id: string;
+    readonly status: string;
+    readonly total_items: number;
+    readonly succeeded_count: number;
+    readonly skipped_count: number;
+    readonly scorers: readonly { readonly scorer_id: string; readonly mean: number | null }[];
+  }[];
+}
+
+const file = `
+import { appendFileSync } from "node:fs";
+import { defineEval } from "rollout-eval/datasets";
+import { double } from "./double.ts";
+
+function right({ output, groundTruth }: { output: unknown; groundTruth?: unknown }): number {
+  return output === groundTruth ? 1 : 0;
+}
+
+function short({ output }: { output: unknown }): number {
+  return String(output).length < 2 ? 1 : 0;
+}
+
+export default defineEval({
+  data: Array.from({ length: 20 }, (_, n) => ({ id: "n" + n, input: n, expectedOutput: 2 * n })),
+  target: double,
+  scorers: [right, short],
+});
+`;
+
+const target = `
+import { appendFileSync } from "node:fs";
+export async function double(n: number): Promise<number> {
+  appendFileSync("calls.txt", n + "\\n");
+  if (process.env["SLOW"]) await new Promise((resolve) => setTimeout(resolve, 100));
+  if (process.env["FAIL"] === String(n)) throw new Error("no");
+  return 2 * n;
+}
+`;
+
+let room: Room;
+beforeEach(async () => {
+  room = await makeRoom();
+  await room.write("double.eval.ts", file);
+  await room.write("double.ts", target);
+});
+
+function read({ stdout }: Ended): EvalJson {
+  return JSON.parse(stdout) as EvalJson;
+}
+
+describe("rollout eval", () => {
+  test("runs a TypeScript file as it is, without this package installed beside it", async () => {
+    const { code, stdout, stderr } = await room.run(["eval", "double.eval.ts"]);
+    expect(stderr).toContain("double: 20 items, 5 at a time");
+    expect(code).toBe(0);
+    expect(stdout).toContain("20 items scored");
+    expect(stdout).toMatch(/right\s+1\.0/);
+    expect(stdout).toMatch(/short\s+0\.25/);
+    expect(stdout).toMatch(/next\s+rollout show [0-9a-f-]{36}/);
+  });
+
+  test("an item that fails costs the exit code and nothing else", async () => {
+    const end = await room.run(["eval", "double.eval.ts", "--json"], { env: { FAIL: "3" } });
+    expect(end.code).toBe(3);
+    expect(read(end).runs[0]).toMatchObject({ status: "completed", succeeded_count: 19, total_items: 20 });
+  });
+
+  test("what is typed wins over what the file says", async () => {
+    const end = await room.run([
+      "eval",
+      "double.eval.ts",
+      "--limit",
+      "4",
+      "--scorer",
+      "short",
+      "--repeats",
+      "2",
+      "--json",
+    ]);
+    expect(read(end).runs[0]).toMatchObject({ total_items: 8, scorers: [{ scorer_id: "short", mean: 1 }] });
+    const sampled = await room.run(["eval", "double.eval.ts", "--sample", "5", "--seed", "1", "--json", "--no-store"]);
+    expect(read(sampled).runs[0]).toMatchObject({ total_items: 5 });
+  });
+
+  test("a scorer, a run, a file or an option that is not there is named before anything starts", async () => {
+    const wrong = async (...args: string[]): Promise<string> => {
+      const { code, stderr } = await room.run(["eval", ...args]);
+      expect(code).toBe(2);
+      return stderr;
+    };
+    expect(await wrong("double.eval.ts", "--scorer", "rigth")).toContain('did you mean "right"?');
+    expect(await wrong("double.eval.ts", "--only", "treble")).toContain("known: double");
+    expect(await wrong("nothing.eval.ts")).toContain("is no file");
+    expect(await wrong("double.eval.ts", "--dataset", "unknown")).toContain('no dataset "unknown"');
+    expect(await wrong("double.eval.ts", "--resume", "nobody")).toContain('no run "nobody"');
+    await room.write("empty.eval.ts", "export const nothing = 1;");
+    expect(await wrong("empty.eval.ts")).toContain("exports nothing to run");
+    await room.write("broken.eval.ts", 'import "./missing.ts";');
+    expect(await wrong("broken.eval.ts")).toContain("cannot be loaded");
+    expect(await room.read("calls.txt").catch(() => "none")).toBe("none");
+  });
+
+  test("a file may export several runs, in lists and from functions", async () => {
+    await room.write(
+      "many.eval.ts",
+      `const data = [{ input: 1 }];
+       export const first = { data, target: (n: number) => n };
+       export const others = async () => [{ name: "second", data, target: (n: number) => n }];
+       export default async () => [{ name: "third", data, target: (n: number) => n }];`,
+    );
+    const { runs } = read(await room.run(["eval", "many.eval.ts", "--json"]));
+    expect(runs.map(({ name }) => name).sort()).toEqual(["first", "third"]);
+    expect(read(await room.run(["eval", "many.eval.ts", "--json", "--only", "first"])).runs).toHaveLength(1);
+  });
+
+  test("Ctrl-C keeps what is done, and --resume runs the rest and nothing twice", async () => {
+    const running = room.start(["eval", "double.eval.ts", "--concurrency", "2", "--json"], { env: { SLOW: "1" } });
+    await expect.poll(() => room.read("calls.txt").catch(() => ""), { timeout: 30_000 }).toContain("4\n");
+    running.kill("SIGINT");
+    const cut = await running.ended;
+    expect(cut.code).toBe(130);
+    const [first] = read(cut).runs;
+    expect(first?.skipped_count).toBeGreaterThan(0);
+
+    const before = (await room.read("calls.txt")).split("\n").length - 1;
+    const resumed = await room.run(["eval", "double.eval.ts", "--resume", "--json"]);
+    expect(resumed.code).toBe(0);
+    expect(read(resumed).runs[0]).toMatchObject({ run_id: first?.run_id, succeeded_count: 20, skipped_count: 0 });
+    const calls = (await room.read("calls.txt")).trim().split("\n");
+    expect(calls.length - before).toBe(20 - (first?.succeeded_count ?? 0));
+    expect(new Set(calls).size).toBe(20);
+  });
+
+  test("a killed run is no longer taken for a running one, and is taken up where it was", async () => {
+    const running = room.start(["eval", "double.eval.ts", "--concurrency", "2"], { env: { SLOW: "1" } });
+    await expect.poll(() => room.read("calls.txt").catch(() => ""), { timeout: 30_000 }).toContain("6\n");
+    running.kill("SIGKILL");
+    await running.ended;
+    const resumed = await room.run(["eval", "double.eval.ts", "--resume", "--json"]);
+    expect(read(resumed).runs[0]).toMatchObject({ succeeded_count: 20, total_items: 20 });
+    const calls = (await room.read("calls.txt")).trim().split("\n");
+    // Only what was in flight at the kill can have been called twice.
+    expect(calls.length).toBeLessThanOrEqual(22);
+  });
+
+  test("--json=events writes a line for every event", async () => {
+    const { stdout } = await room.run(["eval", "double.eval.ts", "--json=events"]);
+    const events = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string });
+    expect(events.filter(({ type }) => type === "unit_finished")).toHaveLength(20);
+    expect(events.at(-1)?.type).toBe("run_finished");
+  });
+
+  test("--watch runs again when a file it imports changes, and ends on a signal", async () => {
+    const running = room.start(["eval", "double.eval.ts", "--watch"]);
+    let output = "";
+    running.child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    running.child.stderr?.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    await expect.poll(() => output, { timeout: 30_000 }).toContain("watching 2 files");
+    await room.write("double.ts", target.replace("return 2 * n", "return 3 * n"));
+    await expect.poll(() => output, { timeout: 30_000 }).toMatch(/double\.ts changed; running again[^]*5%/);
+    running.kill("SIGINT");
+    expect((await running.ended).code).toBe(130);
+  });
+});
+
+describe("rollout show", () => {
+  test("shows a stored run, its worst item, and everything as JSON", async () => {
+    const end = await room.run(["eval", "double.eval.ts", "--json"], { env: { FAIL: "3" } });
+    const id = read(end).runs[0]?.run_id ?? "";
+    const shown = await room.run(["show", id]);
+    expect(shown.stdout).toContain("19 of 20 items scored");
+    expect(shown.stdout).toContain(`rollout show ${id} --item n3`);
+    expect((await room.run(["show", id, "--item", "n3"])).stdout).toMatch(/error\s+no\n/);
+    const json = JSON.parse((await room.run(["show", id, "--json"])).stdout) as { results: unknown[] };
+    expect(json.results).toHaveLength(20);
+    const missing = await room.run(["show", "nobody"]);
+    expect(missing).toMatchObject({ code: 2 });
+    expect(missing.stderr).toContain("neither a directory nor a run");
+  });
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
+import { systemClock } from "../../src/base/clock.ts";
+import { readHost } from "../../src/base/host.ts";
+import { readOwner } from "../../src/base/process-owner.ts";
+import { planRun, resultOf } from "../../src/store/conformance/store-case.ts";
+import { storeCases } from "../../src/store/conformance/store-cases.ts";
+import { openStore } from "../../src/store/registry.ts";
+import { cannotRun } from "../e2e/rollout-cli.ts";
+import { openPrivatePostgres, whyNoPostgres } from "../engines/private-postgres.ts";
+import { openTestPostgres, whyNoTestPostgres, type TestPostgres } from "./open-test-postgres.ts";
+import { killWriter, open, writeTogether } from "./process-scenarios.ts";
+
+const host = readHost(process);
+const reason = whyNoTestPostgres();
+let database: TestPostgres | undefined;
+beforeAll(async () => {
+  if (reason === null) database = await openTestPostgres();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+
+function need(context: TestContext): TestPostgres {
+  return database ?? cannotRun(context, reason ?? "");
+}
+
+describe("the PostgreSQL store keeps the contract", () => {
+  for (const entry of storeCases) {
+    test(entry.title, async (context) => {
+      const { url, query } = need(context);
+      await using store = await open(url);
+      const elapse = async (ms: number): Promise<void> => {
+        await query(`UPDATE rollout_runs SET beat_at = beat_at - ${ms}`);
+      };
+      await entry.run({ store, host, elapse });
+    });
+  }
+});
+
+test("two processes write to one database at once and lose nothing", async (context) => {
+  await using fresh = await openTestPostgres().catch(() => cannotRun(context, reason ?? "no server"));
+  await writeTogether(fresh.url);
+});
+
+test("what a killed process was told is there, and its run can be taken up", async (context) => {
+  const { url, query } = need(context);
+  for (const killAfter of [2, 9, 31]) await killWriter(url, killAfter);
+  expect(await query("SELECT count(*)::int AS n FROM rollout_staged")).toEqual([{ n: 0 }]);
+});
+
+test("a password is in no location and in no error", async (context) => {
+  const { url } = need(context);
+  const secret = new URL(url);
+  secret.password = "hunter2hunter2";
+  await using store = await open(secret.href);
+  expect(store.location).not.toContain("hunter2");
+  const wrong = new URL(secret);
+  wrong.pathname = "/no_such_database";
+  await expect(open(wrong.href)).rejects.toSatisfy((error: Error & { code: string; hint: string }) => {
+    expect(error).toMatchObject({ code: "provider_unavailable", hint: expect.stringContaining("createdb") });
+    return !`${error.message}${error.hint}`.includes("hunter2");
+  });
+});
+
+test("a server that is not there is told as something that may pass", async () => {
+  await expect(open("postgres://nobody@127.0.0.1:1/none")).rejects.toMatchObject({
+    code: "provider_unavailable",
+    transient: true,
+    hint: expect.stringContaining("runs"),
+  });
+  await expect(open("postgres://[")).rejects.toMatchObject({ code: "usage_invalid" });
+});
+
+test("a store of a newer rollout is refused", async (context) => {
+  const { url, query } = need(context);
+  await (await open(url))[Symbol.asyncDispose]();
+  await query("UPDATE rollout_schema SET version = version + 90");
+  try {
+    await expect(open(url)).rejects.toMatchObject({ code: "unsupported" });
+  } finally {
+    await query("UPDATE rollout_schema SET version = version - 90");
+  }
+});
+
+test("a database that was never set up is refused by a reader", async (context) => {
+  need(context);
+  await using fresh = await openTestPostgres();
+  const reading = openStore({ location: fresh.url, host, clock: systemClock, access: "read" });
+  await expect(reading).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("a lost connection is told as something that may pass, and the store goes on with a new one", async (context) => {
+  const why = whyNoPostgres();
+  if (why !== null) cannotRun(context, why);
+  await using server = await openPrivatePostgres();
+  await using store = await open(server.url);
+  const plan = planRun();
+  const hold = await store.runs.begin(plan, readOwner(host));
+  await hold.write({ results: [resultOf(0)], scores: [] });
+  await server.restart();
+  const tries: unknown[] = [];
+  for (let left = 20; left > 0; left--) {
+    const failure: unknown = await hold.write({ results: [resultOf(1)], scores: [] }).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    if (failure === null) break;
+    tries.push(failure);
+  }
+  for (const failure of tries) expect(failure).toMatchObject({ transient: true });
+  expect((await store.runs.outcomes(plan.id, { after: null, limit: 5 })).entries).toHaveLength(2);
+});
