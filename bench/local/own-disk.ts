@@ -23,7 +23,8 @@ export function openBenchDisk(prefix: string): BenchDisk {
   const mounted = join(directory, "disk");
   const undo: string[] = [];
   const close = (): void => {
-    for (const path of undo.toReversed()) execFileSync("umount", [path]);
+    // Lazily: the kernel may still take apart the namespaces of what has ended, and a loop device lets go late.
+    for (const path of undo.toReversed()) execFileSync("umount", ["-l", path]);
     remove();
   };
   try {

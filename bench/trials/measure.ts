@@ -57,9 +57,22 @@ export function readMemoryShare(rootPid: number): { readonly processes: number; 
   return { processes: pids.length, bytes: shares.reduce((sum, share) => sum + Number(share ?? 0) * 1024, 0) };
 }
 
-// Children count once they have been waited for, so a batch is measured when all of its processes are gone.
+// Children count once they have been waited for, so a batch is measured when all of its processes are gone; a child that
+// starts others for the process and is still there counts by itself.
 function readCpuMs(pid: number | "self"): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const children = readFileSync(`/proc/${pid}/task/${pid === "self" ? process.pid : pid}/children`, "utf8");
+  const pids = [pid, ...children.trim().split(" ").filter(Boolean)];
+  return pids.reduce<number>((sum, each) => sum + readOwnCpuMs(each), 0);
+}
+
+function readOwnCpuMs(pid: number | string): number {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    // It ended just now.
+    return 0;
+  }
   const fields = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readHost } from "./host.ts";
 
 function processLike(env: Record<string, string | undefined>): Parameters<typeof readHost>[0] {
-  return { env, cwd: () => "/work/here", platform: "linux", getuid: () => 1000, pid: 4711 };
+  return { env, cwd: () => "/work/here", platform: "linux", getuid: () => 1000, pid: 4711, execPath: "/bin/node" };
 }
 
 describe("readHost", () => {
@@ -15,6 +15,7 @@ describe("readHost", () => {
       platform: "linux",
       uid: 1000,
       pid: 4711,
+      execPath: "/bin/node",
     });
   });
 

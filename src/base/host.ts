@@ -11,6 +11,8 @@ export interface Host {
   readonly platform: NodeJS.Platform;
   readonly uid: number;
   readonly pid: number;
+  /** The Node that runs us. */
+  readonly execPath: string;
   /** Changes with every boot, so that a pid is never mistaken for one of an earlier life of the machine. */
   readonly bootId: string;
   readonly hostname: string;
@@ -19,7 +21,7 @@ export interface Host {
 }
 
 /** Reads the host facts of the given process. */
-export function readHost(from: Pick<NodeJS.Process, "env" | "cwd" | "platform" | "getuid" | "pid">): Host {
+export function readHost(from: Pick<NodeJS.Process, "env" | "cwd" | "platform" | "getuid" | "pid" | "execPath">): Host {
   const home = from.env["HOME"] || homedir();
   return {
     env: { ...from.env },
@@ -29,6 +31,7 @@ export function readHost(from: Pick<NodeJS.Process, "env" | "cwd" | "platform" |
     platform: from.platform,
     uid: from.getuid?.() ?? -1,
     pid: from.pid,
+    execPath: from.execPath,
     bootId: readBootId(),
     hostname: hostname(),
     cpus: availableParallelism(),

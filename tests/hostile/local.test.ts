@@ -65,6 +65,10 @@ function countProcesses(words: string): number {
   }).length;
 }
 
+function findStarters(): number[] {
+  return readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(" ").map(Number);
+}
+
 async function until(holds: () => boolean, limitMs = 10_000): Promise<void> {
   for (const endMs = performance.now() + limitMs; !holds();) {
     if (performance.now() > endMs) throw new Error("it does not come true");
@@ -114,6 +118,11 @@ describe("an environment sees nothing of the host but its programs", () => {
        head -c1 /proc/kcore 2>/dev/null; true`,
     );
     expect(output.replace(/bash: line \d+: .*denied\n/g, "")).toBe("");
+  });
+
+  test("a command has its own three descriptors and no others", async () => {
+    // The last one is the directory that is being listed.
+    expect(await run(await start(), "ls /proc/self/fd")).toMatchObject({ output: "0\n1\n2\n3\n" });
   });
 
   test("another environment's files and processes are not there", async () => {
@@ -175,6 +184,7 @@ describe("an environment changes nothing of the host", () => {
        grep -q 'NoNewPrivs:.1' /proc/self/status || echo privileges
        cp /bin/bash /app/suid && chmod u+s /app/suid && setpriv --reuid 65534 --clear-groups /app/suid -p -c 'id -u' 2>/dev/null
        head -c1 /proc/1/mem >/dev/null 2>&1 && echo traced
+       (exec 9>/proc/1/fd/0) 2>/dev/null && echo lifeline
        echo 5 2>/dev/null >/proc/sys/user/max_user_namespaces && echo raised
        date -s 2020-01-01 >/dev/null 2>&1 && echo clock; dmesg >/dev/null 2>&1 && echo dmesg; true`,
     );
@@ -342,6 +352,23 @@ describe("nothing outlives its owner", () => {
     expect(pipes.filter((name) => name.startsWith(`pipes.${process.pid}-`))).not.toEqual([]);
     const groups = execFileSync("find", ["/sys/fs/cgroup", "-name", "*abandoned*"], { encoding: "utf8" });
     expect(groups).toBe("");
+  });
+
+  test("when the process that starts programs is killed, its environments are lost and the next one starts", async () => {
+    await using own = await openLocal(cacheDir);
+    const before = findStarters();
+    const environment = await start({}, own);
+    const [starter = 0] = findStarters().filter((pid) => !before.includes(pid));
+    const seconds = "86398.5";
+    const running = run(environment, `trap '' TERM; setsid sleep ${seconds} & sleep ${seconds}`);
+    await until(() => countProcesses(`sleep ${seconds}`) >= 2);
+    process.kill(starter, "SIGKILL");
+    await expect(running).rejects.toMatchObject({ code: "environment_lost" });
+    await until(() => countProcesses(`sleep ${seconds}`) === 0);
+    await environment.destroy(never);
+    const next = await start({}, own);
+    expect(await run(next, "echo here")).toMatchObject({ exitCode: 0, output: "here\n" });
+    await next.destroy(never);
   });
 
   test("what another process is using is left alone, and can be removed by its id", async () => {

@@ -36,9 +36,9 @@ export function isTool(path: string): boolean {
 
 /** Reads the marks from outside; the kernel keeps the time of the last change, and nobody inside can set it. */
 export function readToolMarks(root: string): ToolMarks {
-  const seen = new Map<string, string>();
+  const seen = new Map<string, string | null>();
   for (const path of paths) markPath(root, path, seen);
-  return new Map([...seen].filter(([, mark]) => mark !== "directory"));
+  return new Map([...seen].flatMap(([path, mark]) => (mark === null || mark === "directory" ? [] : [[path, mark]])));
 }
 
 /** The paths whose marks differ. */
@@ -49,13 +49,14 @@ export function differingTools(before: ToolMarks, after: ToolMarks): string[] {
 
 // A link is never followed by the kernel, because it would lead to where the host finds its target. Links on the way
 // have marks themselves, and what one at the end leads to is looked at as another path.
-function markPath(root: string, path: string, seen: Map<string, string>, links = 0): void {
+function markPath(root: string, path: string, seen: Map<string, string | null>, links = 0): void {
   const names = path.split("/").slice(1);
   for (let count = 1; count <= names.length; count++) {
     const part = `/${names.slice(0, count).join("/")}`;
-    const mark = seen.get(part) ?? markOf(`${root}${part}`, count === names.length);
-    if (mark === null) return;
+    const known = seen.get(part);
+    const mark = known === undefined ? markOf(`${root}${part}`, count === names.length) : known;
     seen.set(part, mark);
+    if (mark === null) return;
     if (mark.startsWith(linkMark) && count === names.length && links < mostLinks)
       markPath(root, posix.resolve(posix.dirname(part), mark.slice(linkMark.length)), seen, links + 1);
     if (mark !== "directory") return;

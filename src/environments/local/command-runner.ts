@@ -1,11 +1,13 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { closeSync } from "node:fs";
+import { Socket } from "node:net";
 import type { Writable } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
-import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import type { ExecResult, OutputSink } from "../environment.ts";
 import { planCommand, type CommandUser } from "./command-words.ts";
 import type { IdMap } from "./id-map.ts";
-import { discardPipe, type PipeStock, startPump, type OutputPump } from "./output-pipes.ts";
+import { startPump, type OutputPump } from "./output-pump.ts";
+import { discardPipe, readEnd, writeEnd, type Pipe, type PipeStock } from "./pipe-stock.ts";
+import type { Program, ProgramStarter } from "./program-starter.ts";
 import { endProcesses, endProcessesBeside, findProcesses, type ProcessReach } from "./sandbox-processes.ts";
 
 const lingerMs = 500;
@@ -21,6 +23,7 @@ export interface CommandRunnerOptions {
   /** How often the memory limit has killed so far. */
   readonly countMemoryKills: () => number;
   readonly pipes: PipeStock;
+  readonly starter: ProgramStarter;
   readonly clock: Clock;
   readonly unthrottled: ProcessReach["unthrottled"];
 }
@@ -41,7 +44,8 @@ export interface RunRequest {
 /** Runs commands in a sandbox and knows which of them still run. */
 export class CommandRunner {
   readonly #options: CommandRunnerOptions;
-  readonly #running = new Set<ChildProcess>();
+  /** Those that are about to begin, too. */
+  readonly #running = new Set<Promise<Program>>();
   #quietWork: Promise<void> = Promise.resolve();
   /** A process that holds the network namespace commands run in; null for the host's network. */
   networkPid: number | null = null;
@@ -69,58 +73,57 @@ export class CommandRunner {
 
   /** Runs a command; when the signal is aborted, everything it started is ended before it rejects with the reason. */
   async run(request: RunRequest): Promise<ExecResult> {
-    const { bash, clock, pipes, countMemoryKills } = this.#options;
-    const { signal } = request;
-    const [output, errors] = [await pipes.take(), await pipes.take()];
+    const { clock, pipes, countMemoryKills } = this.#options;
+    const { signal, feed } = request;
+    const [output, errors, input] = [await pipes.take(), await pipes.take(), feed ? await pipes.take() : null];
     await this.#quietWork;
     if (signal.aborted) {
-      discardPipe(output);
-      discardPipe(errors);
+      for (const pipe of [output, errors, input]) if (pipe) discardPipe(pipe);
       throw signal.reason;
     }
-    const { args, env } = planCommand({ ...this.#options, networkPid: this.networkPid, ...request });
     const killsBefore = countMemoryKills();
-    const child = spawn(bash, args, {
-      cwd: "/",
-      env,
-      stdio: [request.feed ? "pipe" : "ignore", output.writeDescriptor, errors.writeDescriptor],
-      detached: true,
-    });
-    this.#running.add(child);
-    const pumps = [startPump(output, request.stdout, clock), startPump(errors, request.stderr, clock)];
+    const starting = this.#start(request, input, output, errors);
+    this.#running.add(starting);
+    let pumps: readonly OutputPump[] = [];
     try {
-      const [ended] = await Promise.all([this.#awaitEnd(child, signal), feedInput(child, request.feed)]);
-      await this.#deliver(pumps, child, signal);
+      const program = await starting;
+      pumps = [startPump(output, request.stdout, clock), startPump(errors, request.stderr, clock)];
+      const fed = input && feed ? feedInput(input, feed) : null;
+      const [ended] = await Promise.all([this.#untilAborted(program.ended, program, signal), fed]);
+      await this.#untilAborted(Promise.all(pumps.map((pump) => pump.finish())), program, signal);
       return { ...ended, outOfMemory: countMemoryKills() > killsBefore };
     } finally {
-      this.#running.delete(child);
+      this.#running.delete(starting);
       for (const pump of pumps) pump.drop();
     }
   }
 
   /** Settles what still waits for processes that are gone; a stopped process of ours would not notice by itself. */
   release(): void {
-    for (const child of this.#running) child.kill("SIGKILL");
+    for (const starting of this.#running)
+      void starting.then(
+        (program) => program.kill(),
+        () => {},
+      );
   }
 
-  async #awaitEnd(child: ChildProcess, signal: AbortSignal): Promise<Omit<ExecResult, "outOfMemory">> {
-    const ended = new Promise<Omit<ExecResult, "outOfMemory">>((resolve, reject) => {
-      child.once("exit", (exitCode, killer) => resolve({ exitCode, signal: killer }));
-      child.once("error", (error) => reject(new RolloutError("exec_failed", messageOf(error), { cause: error })));
-    });
-    return this.#untilAborted(ended, child, signal);
-  }
-
-  async #deliver(pumps: readonly OutputPump[], child: ChildProcess, signal: AbortSignal): Promise<void> {
-    const delivered = Promise.all(pumps.map((pump) => pump.finish()));
-    await this.#untilAborted(delivered, child, signal);
+  async #start(request: RunRequest, input: Pipe | null, output: Pipe, errors: Pipe): Promise<Program> {
+    const { args, env } = planCommand({ ...this.#options, networkPid: this.networkPid, ...request });
+    const descriptors = [input && readEnd(input), writeEnd(output), writeEnd(errors)];
+    try {
+      return await this.#options.starter.start({ file: this.#options.bash, args, env, cwd: "/", descriptors });
+    } catch (error) {
+      for (const { readDescriptor } of [output, errors]) closeSync(readDescriptor);
+      if (input) closeSync(input.writeDescriptor);
+      throw error;
+    }
   }
 
   // The work's outcome, or the signal's reason once everything the command started has been ended.
-  async #untilAborted<T>(work: Promise<T>, child: ChildProcess, signal: AbortSignal): Promise<T> {
+  async #untilAborted<T>(work: Promise<T>, program: Program, signal: AbortSignal): Promise<T> {
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const onAbort = (): void => {
-      this.#end(child).then(
+      this.#end(program).then(
         () => reject(signal.reason as Error),
         (error: unknown) => reject(error as Error),
       );
@@ -137,29 +140,32 @@ export class CommandRunner {
     }
   }
 
-  async #end(child: ChildProcess): Promise<void> {
-    const others = [...this.#running].filter((other) => other !== child).flatMap(({ pid }) => pid ?? []);
-    if (others.length === 0) await endProcesses(this.reach);
-    else await endProcessesBeside(this.reach, new Set(others));
-    await this.#options.clock.sleep(0, new AbortController().signal);
-    if (child.exitCode !== null || child.signalCode !== null) return;
+  async #end(program: Program): Promise<void> {
+    const others = await this.#othersThan(program);
+    if (others.size === 0) await endProcesses(this.reach);
+    else await endProcessesBeside(this.reach, others);
     // Held still together with its child, it does not see that one end.
-    const timer = this.#options.clock.startTimer(lingerMs, () => child.kill("SIGKILL"));
-    await new Promise((resolve) => child.once("exit", resolve));
+    const timer = this.#options.clock.startTimer(lingerMs, () => program.kill());
+    await program.ended;
     timer.clear();
+  }
+
+  async #othersThan(program: Program): Promise<Set<number>> {
+    const programs = await Promise.allSettled(this.#running);
+    const pids = programs.flatMap((one) => (one.status === "fulfilled" && one.value.end === null ? one.value.pid : []));
+    return new Set(pids.filter((pid) => pid !== program.pid));
   }
 }
 
-async function feedInput(child: ChildProcess, feed: RunRequest["feed"]): Promise<void> {
-  const { stdin } = child;
-  if (!feed || !stdin) return;
+async function feedInput(pipe: Pipe, feed: NonNullable<RunRequest["feed"]>): Promise<void> {
+  const input = new Socket({ fd: pipe.writeDescriptor, readable: false, writable: true });
   // A command that does not read to the end is judged by how it ends.
-  stdin.on("error", () => {});
+  input.on("error", () => {});
   try {
-    await feed(stdin);
-    stdin.end();
+    await feed(input);
+    input.end();
   } catch (error) {
-    stdin.destroy();
+    input.destroy();
     throw error;
   }
 }

@@ -29,10 +29,10 @@ export async function createLocalEnvironment(
   const { image, limits, signal } = request;
   const id = `local-${request.name}-${randomUUID().slice(0, 8)}`;
   const directory = join(ground.layout.environments, id);
-  const { base, idMap, path, toolbox, clock } = ground;
+  const { base, idMap, toolbox, clock } = ground;
   const plan = planMounts({ base, layers: image.layers, toolbox, isBuild: request.isBuild });
   const memoryDiskBytes = ground.config.storage === "memory" && !request.isBuild ? limits.storageBytes : null;
-  const disk = { directory, plan, idMap, path, memoryDiskBytes, isRestart: false };
+  const disk = { ...ground, directory, plan, memoryDiskBytes, isRestart: false };
   let groups: ControlGroups | null = null;
   let sandbox: Sandbox | null = null;
   try {

@@ -13,7 +13,7 @@ const shellOnTerminal = `if command -v script > /dev/null; then exec script -qec
 /** Mounts a kept environment again and says how a shell in it is started. */
 export async function enterLocalEnvironment(ground: LocalGround, request: EnterRequest): Promise<Entrance> {
   const { id, isTerminal, signal } = request;
-  const { host, idMap, path } = ground;
+  const { host, idMap } = ground;
   const directory = join(ground.layout.environments, id);
   const record = /^[\w.-]+$/.test(id) ? readRecord(directory) : null;
   if (record === null) throw new RolloutError("not_found", `there is no environment ${id} on this machine`);
@@ -25,7 +25,7 @@ export async function enterLocalEnvironment(ground: LocalGround, request: EnterR
   }
   const { base, layers, toolbox } = record;
   const plan = planMounts({ base, layers, toolbox, isBuild: false });
-  const sandbox = await startSandbox({ directory, plan, idMap, path, memoryDiskBytes: null, isRestart: true, signal });
+  const sandbox = await startSandbox({ ...ground, directory, plan, memoryDiskBytes: null, isRestart: true, signal });
   writeRecord(directory, { ...record, state: "kept", first: markProcess(sandbox.pid, host) });
   const terminal = isTerminal ? { TERM: host.env["TERM"] ?? "xterm" } : {};
   const { args, env } = planCommand({

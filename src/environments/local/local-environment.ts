@@ -79,7 +79,7 @@ export class LocalEnvironment implements Environment {
     this.#startedMs = ground.clock.monotonic();
     const isReachable = ground.config.storage === "disk";
     this.#volumes = new VolumeDoor(directory, isReachable ? plan.volumes : new Map(), ground.idMap);
-    this.#root = new RootDoor(sandbox, ground.idMap, ground.path);
+    this.#root = new RootDoor(sandbox, ground);
     this.#tools = readTools(sandbox);
     this.#runner = new CommandRunner({
       ...ground,
@@ -193,7 +193,7 @@ export class LocalEnvironment implements Environment {
         done: "processes that ran before keep the network they had, and do not share the loopback device with later ones",
       });
     }
-    if (isNone) this.#network ??= await openIsolatedNetwork(sandbox.pid, ground.idMap, ground.path, signal);
+    if (isNone) this.#network ??= await openIsolatedNetwork({ ...ground, sandboxPid: sandbox.pid, signal });
     this.#runner.networkPid = isNone ? (this.#network?.pid ?? null) : null;
   }
 

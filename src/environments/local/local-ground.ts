@@ -6,7 +6,8 @@ import type { GroupPlaces } from "./control-groups.ts";
 import type { IdMap } from "./id-map.ts";
 import type { LocalConfig } from "./local-config-schema.ts";
 import type { LocalLayout } from "./local-layout.ts";
-import type { PipeStock } from "./output-pipes.ts";
+import type { PipeStock } from "./pipe-stock.ts";
+import type { ProgramStarter } from "./program-starter.ts";
 import type { TrashBin } from "./trash-bin.ts";
 
 /** What all environments of a provider have in common and is known without asking the machine. */
@@ -24,6 +25,7 @@ export interface LocalGround {
   readonly nsenter: string;
   readonly groupPlaces: GroupPlaces | null;
   readonly capabilities: Capabilities;
+  readonly starter: ProgramStarter;
   readonly trash: TrashBin;
   readonly pipes: PipeStock;
 }

@@ -26,7 +26,8 @@ import { openHostBase } from "./host-base.ts";
 import { findTool } from "../../base/find-tool.ts";
 import { toolPath } from "../../base/tool-path.ts";
 import { requireImage } from "./image-store.ts";
-import { PipeStock } from "./output-pipes.ts";
+import { PipeStock } from "./pipe-stock.ts";
+import { ProgramStarter } from "./program-starter.ts";
 import { planIdMap, readIdMapFacts } from "./id-map.ts";
 import { reapLeftovers, removeLeftover } from "./leftovers.ts";
 import { planEnforcement } from "./limits.ts";
@@ -60,6 +61,8 @@ export function planGround(options: Pick<OpenProviderOptions, "config" | "host" 
   const idMap = planIdMap(readIdMapFacts(host.uid, hasHelpers));
   const layout = planLayout(host.cacheDir);
   const groupPlaces = host.uid === 0 ? findGroupPlaces() : null;
+  const starter = new ProgramStarter({ host, path });
+  const pipes = new PipeStock({ directory: planOwnFolder(join(layout.pipes, "pipes"), host), path, starter });
   const hasUsers = idMap.kind !== "single";
   const capabilities: Capabilities = {
     shell: true,
@@ -83,8 +86,9 @@ export function planGround(options: Pick<OpenProviderOptions, "config" | "host" 
     nsenter: findTool("nsenter", path) ?? "nsenter",
     groupPlaces,
     capabilities,
-    trash: new TrashBin({ directory: layout.trash, idMap, path, clock }),
-    pipes: new PipeStock(planOwnFolder(join(layout.pipes, "pipes"), host), path),
+    starter,
+    trash: new TrashBin({ directory: layout.trash, idMap, path, clock, starter, pipes }),
+    pipes,
   };
 }
 
@@ -182,8 +186,9 @@ class LocalProvider implements EnvironmentProvider {
     const never = new AbortController().signal;
     const lost = this.capabilities.stop ? [] : [...this.#living];
     await Promise.allSettled(lost.map((environment) => environment.destroy(never)));
-    this.#ground.pipes[Symbol.dispose]();
     await this.#ground.trash.empty();
+    this.#ground.pipes[Symbol.dispose]();
+    await this.#ground.starter[Symbol.asyncDispose]();
   }
 
   async #prepare(signal: AbortSignal): Promise<PreparedGround> {
@@ -198,7 +203,7 @@ class LocalProvider implements EnvironmentProvider {
         openToolbox({ toolsDir: layout.tools, path, host, signal }),
         config.base === undefined || config.base === "host"
           ? openHostBase({ basesDir, idMap, host, signal })
-          : openRootfsBase({ basesDir, source: resolve(baseDir, config.base), idMap, host, path, signal }),
+          : openRootfsBase({ ...this.#ground, basesDir, source: resolve(baseDir, config.base), signal }),
       ]);
       return { ...this.#ground, base, toolbox: `../../tools/${basename(toolbox)}` };
     } catch (error) {

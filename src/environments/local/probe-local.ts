@@ -1,12 +1,11 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { finished } from "node:stream/promises";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { setOwner } from "./copy-owned.ts";
 import { findTool } from "../../base/find-tool.ts";
 import type { LocalGround } from "./local-ground.ts";
-import { startMapped, waitForExit } from "./mapped-process.ts";
+import { startMapped } from "./mapped-process.ts";
 import { planOwnFolder } from "./own-folders.ts";
 
 const tools: Readonly<Record<string, string>> = {
@@ -86,15 +85,15 @@ export function refuseOtherSystems(platform: NodeJS.Platform): void {
 }
 
 async function tryOut(
-  { layout, idMap, path, host }: LocalGround,
+  ground: LocalGround,
   signal: AbortSignal,
 ): Promise<{ readonly step: string; readonly complaint: string } | null> {
+  const { layout, idMap, host } = ground;
   const directory = planOwnFolder(join(layout.environments, "probe"), host);
   for (const name of ["", "lower", "upper", "work", "root"]) {
     mkdirSync(join(directory, name));
     setOwner(join(directory, name), idMap);
   }
-  let said = "";
   try {
     const argv = [
       "bash",
@@ -104,32 +103,19 @@ async function tryOut(
       "bash",
       trial,
     ];
-    const { child, channel, complaint } = await startMapped(argv, {
-      idMap,
-      cwd: directory,
-      path,
-      stdin: "ignore",
-      signal,
-    });
-    channel.on("data", (chunk: Buffer) => (said += chunk.toString("utf8")));
-    // Its exit is told before its last words have arrived.
-    await finished(channel, { writable: false }).catch(() => {});
-    await waitForExit(child);
-    const step = said.trim().split("\n").at(-1) ?? "";
-    return step === "done" ? null : { step, complaint: complaint().trim() || "it is not permitted" };
+    const probe = await startMapped(argv, { ...ground, cwd: directory, signal });
+    await probe.over;
+    const step = probe.said.trim().split("\n").at(-1) ?? "";
+    return step === "done" ? null : { step, complaint: probe.complaint || "it is not permitted" };
   } catch (error) {
     signal.throwIfAborted();
     return { step: "", complaint: messageOf(error) };
   } finally {
     // The work directory of an overlay has no permissions at all.
-    const { child } = await startMapped(["rm", "-rf", "--", directory], {
-      idMap,
-      cwd: layout.environments,
-      path,
-      stdin: "ignore",
-      signal: new AbortController().signal,
-    }).catch(() => ({ child: null }));
-    if (child) await waitForExit(child);
+    const never = new AbortController().signal;
+    const removal = { ...ground, cwd: layout.environments, signal: never };
+    const removed = await startMapped(["rm", "-rf", "--", directory], removal).catch(() => null);
+    await removed?.program.ended;
     await rm(directory, { recursive: true, force: true }).catch(() => {});
   }
 }

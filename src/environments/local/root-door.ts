@@ -1,11 +1,17 @@
-import { spawn } from "node:child_process";
 import { closeSync, lstatSync, unlinkSync } from "node:fs";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { Placement } from "../environment.ts";
 import { outsideId, type IdMap } from "./id-map.ts";
-import { waitForExit } from "./mapped-process.ts";
+import type { ProgramStarter } from "./program-starter.ts";
 import { checkTarget } from "../archive/plan-placements.ts";
 import type { Sandbox } from "./sandbox.ts";
+
+export interface RootDoorMeans {
+  readonly idMap: IdMap;
+  /** Where tools of the host are looked for. */
+  readonly path: string;
+  readonly starter: ProgramStarter;
+}
 
 /**
  * Makes links and removes single files anywhere in a sandbox without a process inside, which would take many programs
@@ -16,11 +22,13 @@ export class RootDoor {
   readonly #sandbox: Sandbox;
   readonly #idMap: IdMap;
   readonly #path: string;
+  readonly #starter: ProgramStarter;
 
-  constructor(sandbox: Sandbox, idMap: IdMap, path: string) {
+  constructor(sandbox: Sandbox, { idMap, path, starter }: RootDoorMeans) {
     this.#sandbox = sandbox;
     this.#idMap = idMap;
     this.#path = path;
+    this.#starter = starter;
   }
 
   /** Places something, unless it takes more than this: a link or another mount on the way, a directory at the end. */
@@ -33,24 +41,25 @@ export class RootDoor {
       const root = `/proc/self/fd/${descriptor}`;
       if (!this.#isPlain(root, target)) return false;
       if (lstatSync(root + target, { throwIfNoEntry: false }) !== undefined) unlinkSync(root + target);
-      if (item.kind === "remove" || (await this.#link(root, item.to, target)) === 0) return true;
-      throw new RolloutError("copy_failed", `cannot make the link ${target}`);
+      if (item.kind === "link") await this.#link(descriptor, item.to, target);
+      return true;
     } finally {
       closeSync(descriptor);
     }
   }
 
   // Our own ids do not exist in its file system, so this takes a process that has the ones of its root, and no rights.
-  #link(root: string, to: string, target: string): Promise<number | NodeJS.Signals> {
-    const child = spawn("ln", ["-s", "-T", "--", to, `.${target}`], {
-      cwd: root,
+  async #link(root: number, to: string, target: string): Promise<void> {
+    const { ended } = await this.#starter.start({
+      file: "ln",
+      args: ["-s", "-T", "--", to, `.${target}`],
+      cwd: this.#starter.pathOf(root),
       uid: outsideId(this.#idMap.uids, 0),
       gid: outsideId(this.#idMap.gids, 0),
       env: { PATH: this.#path },
-      stdio: "ignore",
-      detached: true,
+      descriptors: [],
     });
-    return waitForExit(child);
+    if ((await ended).exitCode !== 0) throw new RolloutError("copy_failed", `cannot make the link ${target}`);
   }
 
   #isPlain(root: string, target: string): boolean {

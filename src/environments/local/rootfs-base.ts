@@ -12,9 +12,10 @@ import { planSkeleton, type BaseSystem } from "./base-system.ts";
 import { setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
 import { makeSkeleton } from "./make-skeleton.ts";
-import { startMapped, waitForExit } from "./mapped-process.ts";
+import { startMapped } from "./mapped-process.ts";
 import { markUsed } from "./mark-used.ts";
 import { planOwnFolder } from "./own-folders.ts";
+import type { TalkMeans } from "./talking-program.ts";
 import { publish } from "./toolbox.ts";
 import { writeHeld } from "./write-held.ts";
 
@@ -22,7 +23,7 @@ const format = 1;
 // Mounted fresh in every environment, and nobody in a user namespace may make devices.
 const excluded = ["dev", "proc", "sys"].flatMap((name) => [`--exclude=./${name}/*`, `--exclude=${name}/*`]);
 
-export interface RootfsOptions {
+export interface RootfsOptions extends TalkMeans {
   readonly basesDir: string;
   /** A directory or a tarball. */
   readonly source: string;
@@ -75,27 +76,25 @@ async function hashSource(source: string, idMap: IdMap, signal: AbortSignal): Pr
   return hash.digest("hex").slice(0, 16);
 }
 
-async function unpack(source: string, root: string, { idMap, path, signal }: RootfsOptions): Promise<void> {
+async function unpack(source: string, root: string, options: RootfsOptions): Promise<void> {
+  const { idMap, path, signal } = options;
   const owners = idMap.kind === "single" ? ["--no-same-owner"] : ["--same-owner", "--numeric-owner"];
   const argv = ["tar", "-x", "-p", ...owners, "--warning=no-timestamp", ...excluded, "-f", "-"];
-  const { child, complaint } = await startMapped(argv, { idMap, cwd: root, path, stdin: "pipe", signal });
-  const ended = waitForExit(child);
-  const { stdin } = child;
-  stdin?.on("error", () => {});
+  const tar = await startMapped(argv, { ...options, cwd: root });
   try {
     const stream = statSync(source).isDirectory() ? packDirectory(source, path) : await openTarball(source);
     for await (const chunk of stream) {
       signal.throwIfAborted();
-      if (stdin) await writeHeld(stdin, chunk as Uint8Array);
+      await writeHeld(tar.input, chunk as Uint8Array);
     }
-    stdin?.end();
+    tar.input.end();
   } catch (error) {
-    child.kill("SIGKILL");
-    await ended;
+    tar.abandon();
+    await tar.program.ended;
     throw error;
   }
-  if ((await ended) !== 0) {
-    throw new RolloutError("provider_unavailable", `the base ${source} cannot be unpacked: ${complaint().trim()}`);
+  if ((await tar.over).exitCode !== 0) {
+    throw new RolloutError("provider_unavailable", `the base ${source} cannot be unpacked: ${tar.complaint}`);
   }
 }
 
@@ -119,16 +118,11 @@ async function openTarball(source: string): Promise<Readable> {
   return stream;
 }
 
-async function removeAsOwner(staging: string, { idMap, path, basesDir }: RootfsOptions): Promise<void> {
+async function removeAsOwner(staging: string, options: RootfsOptions): Promise<void> {
   if (!existsSync(staging)) return;
-  if (idMap.kind === "private") return rm(staging, { recursive: true, force: true });
+  if (options.idMap.kind === "private") return rm(staging, { recursive: true, force: true });
   const { signal } = new AbortController();
-  const { child } = await startMapped(["rm", "-rf", "--", staging], {
-    idMap,
-    cwd: basesDir,
-    path,
-    stdin: "ignore",
-    signal,
-  });
-  await waitForExit(child);
+  const cwd = options.basesDir;
+  const { program } = await startMapped(["rm", "-rf", "--", staging], { ...options, cwd, signal });
+  await program.ended;
 }

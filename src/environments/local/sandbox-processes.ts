@@ -1,11 +1,10 @@
-import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { ProcessInfo } from "../environment.ts";
 import { namespaceWords } from "./command-words.ts";
 import type { IdMap } from "./id-map.ts";
-import { waitForExit } from "./mapped-process.ts";
+import type { ProgramStarter } from "./program-starter.ts";
 
 const pollMs = 15;
 const graceMs = 2000;
@@ -25,6 +24,7 @@ export interface ProcessReach {
   readonly idMap: IdMap;
   readonly path: string;
   readonly clock: Clock;
+  readonly starter: ProgramStarter;
   /** Does work while nothing slows the processes down. */
   readonly unthrottled: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -138,10 +138,12 @@ export async function stopProcesses(reach: ProcessReach): Promise<void> {
   }
 }
 
-async function signalAll({ sandboxPid, idMap, path }: ProcessReach, name: "TERM" | "KILL" | "STOP"): Promise<void> {
+async function signalAll(reach: ProcessReach, name: "TERM" | "KILL" | "STOP"): Promise<void> {
+  const { sandboxPid, idMap, path, starter } = reach;
   // The tools of the host, in the process namespace of the sandbox: nothing in there can have replaced them.
-  const words = [...namespaceWords(sandboxPid, idMap, ["-U", "-p"]), "bash", "--norc", "-p", "-c", `kill -${name} -1`];
-  await waitForExit(spawn("nsenter", words, { env: { PATH: path }, cwd: "/", stdio: "ignore", detached: true }));
+  const args = [...namespaceWords(sandboxPid, idMap, ["-U", "-p"]), "bash", "--norc", "-p", "-c", `kill -${name} -1`];
+  const { ended } = await starter.start({ file: "nsenter", args, env: { PATH: path }, cwd: "/", descriptors: [] });
+  await ended;
 }
 
 function signalOne(pid: number, name: NodeJS.Signals): void {

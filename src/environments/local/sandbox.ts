@@ -1,4 +1,3 @@
-import type { ChildProcess } from "node:child_process";
 import {
   chmodSync,
   closeSync,
@@ -11,16 +10,16 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { Duplex } from "node:stream";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { setOwner } from "./copy-owned.ts";
 import type { IdMap } from "./id-map.ts";
-import { abandon, startMapped, waitForExit, waitForLine } from "./mapped-process.ts";
+import { startMapped } from "./mapped-process.ts";
 import { renderMountTable, type MountPlan } from "./plan-mounts.ts";
+import type { TalkingProgram, TalkMeans } from "./talking-program.ts";
 import { toolWords } from "./toolbox.ts";
 
 // Runs as process 1 of the new namespaces, with the host's tools until the root has changed. Its id outside is read
-// from the host's /proc, which is still there at that time. Descriptor 3 is the lifeline: at its end process 1 ends,
+// from the host's /proc, which is still there at that time. Its input is the lifeline: at its end process 1 ends,
 // and with it everything in the namespace. It waits for no child, so that none stays a zombie.
 const init = `set -eu
 read -r pid _ </proc/self/stat
@@ -32,9 +31,9 @@ echo 0 >/proc/sys/user/max_user_namespaces
 echo "$pid" >&3
 shift
 trap '' CHLD
-exec -c "$@" <&3 3>&- >/dev/null 2>&1`;
+exec -c "$@" 3>&- >/dev/null 2>&1`;
 
-export interface SandboxOptions {
+export interface SandboxOptions extends TalkMeans {
   /** The environment's folder. */
   readonly directory: string;
   readonly plan: MountPlan;
@@ -73,8 +72,10 @@ export function makeFolder(directory: string, idMap: IdMap): void {
   setOwner(directory, idMap);
 }
 
+type DiskOptions = Pick<SandboxOptions, "directory" | "plan" | "idMap" | "memoryDiskBytes">;
+
 /** Makes the folders in it; whoever is root inside owns them. */
-export function makeDisk({ directory, plan, idMap, memoryDiskBytes }: Omit<SandboxOptions, "signal">): void {
+export function makeDisk({ directory, plan, idMap, memoryDiskBytes }: DiskOptions): void {
   const disk = join(directory, memoryDiskBytes === null ? "disk" : "stage");
   const make = (path: string, mode: number): void => {
     mkdirSync(path, { recursive: true });
@@ -88,32 +89,28 @@ export function makeDisk({ directory, plan, idMap, memoryDiskBytes }: Omit<Sandb
 
 /** Starts the sandbox of an environment whose folder is made. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { directory, plan, idMap, memoryDiskBytes, signal } = options;
+  const { directory, plan, memoryDiskBytes, signal } = options;
   const size = memoryDiskBytes === null ? "" : String(memoryDiskBytes);
   const firstProcess = toolWords("cat");
   const namespaces = ["-m", "-p", "-f", "-i", "-u", "--kill-child=KILL"];
   const argv = ["unshare", ...namespaces, "--", "bash", "--norc", "-p", "-c", init, "bash", size, ...firstProcess];
-  const { child, channel, complaint } = await startMapped(argv, {
-    idMap,
+  const first = await startMapped(argv, {
+    ...options,
     cwd: directory,
-    path: options.path,
-    stdin: "ignore",
-    prelude: options.prelude,
     meanwhile() {
       options.meanwhile?.();
       writeFileSync(join(directory, "mounts"), renderMountTable(plan.mounts));
       chmodSync(join(directory, "mounts"), 0o644);
       if (options.isRestart) forgetVolatile(join(directory, "disk", "work"));
     },
-    signal,
   });
   try {
-    const pid = Number(await waitForLine(child, channel, complaint, signal));
+    const pid = Number(await first.nextLine(signal));
     if (!Number.isInteger(pid) || pid <= 1) throw new RolloutError("environment_start_failed", "it has no process");
-    return holdSandbox(child, channel, pid);
+    return holdSandbox(first, pid);
   } catch (error) {
-    abandon(child, channel);
-    await waitForExit(child);
+    first.abandon();
+    await first.program.ended;
     throw error;
   }
 }
@@ -132,16 +129,14 @@ function forgetVolatile(work: string): void {
   }
 }
 
-function holdSandbox(child: ChildProcess, channel: Duplex, pid: number): Sandbox {
-  const gone = waitForExit(child)
-    .then(() => channel.destroy())
-    .then(() => {});
+function holdSandbox({ program, input }: TalkingProgram, pid: number): Sandbox {
+  const gone = program.ended.then(() => {});
   // Its id may be another process's once it is gone.
-  const isThere = (): boolean => child.exitCode === null && child.signalCode === null && isChildOf(pid, child.pid ?? 0);
+  const isThere = (): boolean => program.end === null && isChildOf(pid, program.pid);
   return {
     pid,
     gone,
-    isEnding: () => child.exitCode !== null || child.signalCode !== null || isExiting(pid),
+    isEnding: () => program.end !== null || isExiting(pid),
     openRoot() {
       const descriptor = openDirectory(`/proc/${pid}/root`);
       if (descriptor === null || isThere()) return descriptor;
@@ -151,7 +146,7 @@ function holdSandbox(child: ChildProcess, channel: Duplex, pid: number): Sandbox
     async kill() {
       // The end of the lifeline would do, but only when the process gets to run; this one always works.
       if (isThere()) sendKill(pid);
-      channel.destroy();
+      input.destroy();
       await gone;
     },
   };

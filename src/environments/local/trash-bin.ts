@@ -1,13 +1,13 @@
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
 import type { IdMap } from "./id-map.ts";
-import { startMapped, waitForExit } from "./mapped-process.ts";
+import { startMapped } from "./mapped-process.ts";
+import type { TalkMeans } from "./talking-program.ts";
 
-export interface TrashBinOptions {
+export interface TrashBinOptions extends TalkMeans {
   readonly directory: string;
   readonly idMap: IdMap;
   readonly path: string;
@@ -72,15 +72,17 @@ export class TrashBin {
   }
 
   async #remove(places: readonly string[]): Promise<void> {
-    const { idMap, path, directory } = this.#options;
+    const { idMap, path, directory, starter } = this.#options;
     const argv = ["rm", "-rf", "--", ...places];
     if (idMap.kind === "private") {
-      await waitForExit(spawn("rm", argv.slice(1), { env: { PATH: path }, cwd: "/", stdio: "ignore", detached: true }));
+      const env = { PATH: path };
+      const rm = await starter.start({ file: "rm", args: argv.slice(1), env, cwd: "/", descriptors: [] });
+      await rm.ended;
       return;
     }
     // Only root of the namespace may remove what its ids own, and directories that nobody may enter.
     const signal = new AbortController().signal;
-    const { child } = await startMapped(argv, { idMap, cwd: directory, path, stdin: "ignore", signal });
-    await waitForExit(child);
+    const { program } = await startMapped(argv, { ...this.#options, cwd: directory, signal });
+    await program.ended;
   }
 }

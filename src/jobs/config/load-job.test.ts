@@ -200,7 +200,7 @@ datasets:
 
 describe("a file that cannot be read", () => {
   const read = (file: string): Promise<unknown> => {
-    return loadJob(file, [], readHost({ env: {}, cwd: () => folder.dir, platform: "linux", pid: 1 }));
+    return loadJob(file, [], readHost({ env: {}, cwd: () => folder.dir, platform: "linux", pid: 1, execPath: "node" }));
   };
 
   test("because it is not there is told, with the way to make one", async () => {

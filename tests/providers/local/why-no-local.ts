@@ -4,7 +4,7 @@ import { openLocal } from "./open-local.ts";
 /** Why the local provider cannot work on this machine; null when it can. Its base is ready afterwards. */
 export async function whyNoLocal(cacheDir: string): Promise<string | null> {
   await using provider = await openLocal(cacheDir);
-  return provider.probe(new AbortController().signal).then(
+  return await provider.probe(new AbortController().signal).then(
     () => null,
     (error: unknown) => `the local environment cannot run here: ${messageOf(error)}`,
   );

@@ -5,7 +5,6 @@ import type { TreeEntry } from "../../archive/tree-entry.ts";
 import type { SnapshotFile, SnapshotRequest } from "../../environment.ts";
 import { partPath } from "../base-system.ts";
 import type { LocalGround } from "../local-ground.ts";
-import { waitForExit } from "../mapped-process.ts";
 import { startAsOwner } from "./owner-process.ts";
 
 /** Shows everything in the folder of a layer; false when something was refused. */
@@ -14,27 +13,30 @@ export async function examineLayer(
   folder: string,
   { examine, signal }: Pick<SnapshotRequest, "examine" | "signal">,
 ): Promise<boolean> {
-  const child = await startAsOwner(ground, ["tar", "-c", "--format=gnu", "-f", "-", "--", "."], folder, signal);
-  child.stderr?.resume();
-  const ended = waitForExit(child);
-  const onAbort = (): void => void child.kill("SIGKILL");
+  const { talk, output } = await startAsOwner(
+    ground,
+    ["tar", "-c", "--format=gnu", "-f", "-", "--", "."],
+    folder,
+    signal,
+  );
+  const onAbort = (): void => talk.abandon();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    if (child.stdout === null) throw new Error("the archive has no stream");
-    for await (const entry of decodeTar(child.stdout)) {
+    for await (const entry of decodeTar(output)) {
       if (!(await examine({ path: pathOf(entry), body: bodyOf(entry) }))) return false;
     }
-    child.stdout.resume();
-    const code = await ended;
-    if (code !== 0) throw new RolloutError("copy_failed", `tar ended with ${code}`);
+    output.resume();
+    const { exitCode } = await talk.over;
+    if (exitCode !== 0) throw new RolloutError("copy_failed", `tar ended with ${exitCode}`);
     return true;
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   } finally {
     signal.removeEventListener("abort", onAbort);
-    child.kill("SIGKILL");
-    await ended;
+    talk.abandon();
+    output.destroy();
+    await talk.program.ended;
   }
 }
 

@@ -1,38 +1,56 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import type { LocalGround } from "../local-ground.ts";
-import { startMapped, waitForExit } from "../mapped-process.ts";
+import { Socket } from "node:net";
+import type { Readable } from "node:stream";
 import { RolloutError } from "../../../base/rollout-error.ts";
+import type { LocalGround } from "../local-ground.ts";
+import { startMapped } from "../mapped-process.ts";
+import { startTalking, takePipes, type TalkingProgram } from "../talking-program.ts";
 
-/** Starts a program of the host that may read and make whatever an environment's ids own, its output piped. */
+export type OwnerGround = Pick<LocalGround, "idMap" | "path" | "starter" | "pipes">;
+
+/** A program of the host that may read and make whatever an environment's ids own. */
+export interface OwnerProgram {
+  readonly talk: TalkingProgram;
+  readonly output: Readable;
+}
+
+/** Starts such a program with its output piped. */
 export async function startAsOwner(
-  { idMap, path }: Pick<LocalGround, "idMap" | "path">,
+  { idMap, path, starter, pipes }: OwnerGround,
   argv: readonly string[],
   cwd: string,
   signal: AbortSignal,
-): Promise<ChildProcess> {
-  if (idMap.kind !== "private")
-    return (await startMapped(argv, { idMap, cwd, path, stdin: "ignore", stdout: "pipe", signal })).child;
-  const [program = "", ...rest] = argv;
-  return spawn(program, rest, { cwd, env: { PATH: path }, stdio: ["ignore", "pipe", "pipe"], detached: true });
+): Promise<OwnerProgram> {
+  const pipe = await pipes.take();
+  const output = new Socket({ fd: pipe.readDescriptor, readable: true, writable: false });
+  output.on("error", () => {});
+  try {
+    const [file = "", ...args] = argv;
+    const talk =
+      idMap.kind === "private"
+        ? await startTalking({ file, args, env: { PATH: path }, cwd }, await takePipes(pipes), starter, pipe)
+        : await startMapped(argv, { idMap, cwd, path, starter, pipes, output: pipe, signal });
+    return { talk, output };
+  } catch (error) {
+    output.destroy();
+    throw error;
+  }
 }
 
 /** The same to its end; rejects with `copy_failed` and what it complained of. */
 export async function runAsOwner(
-  ground: Pick<LocalGround, "idMap" | "path">,
+  ground: OwnerGround,
   argv: readonly string[],
   cwd: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const child = await startAsOwner(ground, argv, cwd, signal);
-  let complaint = "";
-  child.stdout?.resume();
-  child.stderr?.on("data", (chunk: Buffer) => (complaint = (complaint + chunk.toString("utf8")).slice(-1000)));
-  const onAbort = (): void => void child.kill("SIGKILL");
+  const { talk, output } = await startAsOwner(ground, argv, cwd, signal);
+  output.resume();
+  const onAbort = (): void => talk.abandon();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    const code = await waitForExit(child);
+    const { exitCode } = await talk.over;
     signal.throwIfAborted();
-    if (code !== 0) throw new RolloutError("copy_failed", `${argv[0]} ended with ${code}: ${complaint.trim()}`);
+    if (exitCode !== 0) throw new RolloutError("copy_failed", `${argv[0]} ended with ${exitCode}: ${talk.complaint}`);
   } finally {
     signal.removeEventListener("abort", onAbort);
   }

@@ -34,7 +34,14 @@ export async function openJobFolder(): Promise<JobFolder> {
   const dir = await mkdtemp(join(tmpdir(), "rollout-config-"));
   await mkdir(join(dir, "tasks"));
   const hostOf = (env: Variables = {}) =>
-    readHost({ env: { HOME: dir, ...env }, cwd: () => dir, platform: "linux", getuid: () => 0, pid: 1 });
+    readHost({
+      env: { HOME: dir, ...env },
+      cwd: () => dir,
+      platform: "linux",
+      getuid: () => 0,
+      pid: 1,
+      execPath: "node",
+    });
   const load = async (text: string, { file = "job.yaml", env, set = [] }: LoadOptions = {}): Promise<Job> => {
     await mkdir(dirname(join(dir, file)), { recursive: true });
     await writeFile(join(dir, file), text);
