@@ -5,11 +5,19 @@ declare const raw: unique symbol;
 
 /** The members of a JSON object as they are written; null when the text is no JSON object. The last of two equal names counts. */
 export function scanObject(text: string): Map<string, RawJson> | null {
-  const members = new Map<string, RawJson>();
-  const start = afterSpace(text, 0);
+  const found = scanObjectAt(text, afterSpace(text, 0));
+  return found !== null && afterSpace(text, found.end) === text.length ? found.members : null;
+}
+
+/** The same of an object that begins at a place, whatever comes after it. */
+export function scanObjectAt(
+  text: string,
+  start: number,
+): { readonly members: Map<string, RawJson>; readonly end: number } | null {
   if (text.charCodeAt(start) !== openBrace) return null;
+  const members = new Map<string, RawJson>();
   const end = skipObject(text, start, 1, members);
-  return end !== -1 && afterSpace(text, end) === text.length ? members : null;
+  return end === -1 ? null : { members, end };
 }
 
 /** A value as JSON text; for what is made here and goes out with text that was passed on. */
