@@ -1,0 +1,165 @@
+import type { Clock } from "../../base/clock.ts";
+import { ExecutorLost, type Executor } from "./executor.ts";
+
+/** An executor that can be waited for to end. */
+export interface PoolMember extends Executor {
+  readonly gone: Promise<string>;
+}
+
+export interface PoolOptions {
+  readonly processes: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly start: () => Promise<PoolMember>;
+  readonly onRestart: (how: string) => void;
+}
+
+interface Seat {
+  executor: PoolMember | null;
+  load: number;
+  /** Somebody has it for himself. */
+  isTaken: boolean;
+  failedStarts: number;
+}
+
+interface Waiting {
+  readonly wantsAlone: boolean;
+  readonly resolve: (seat: Seat) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const mostCrashes = 3;
+const mostFailedStarts = 5;
+const firstWaitMs = 100;
+const longestWaitMs = 10_000;
+
+/**
+ * Several executors of one kind. One that is lost is started again, and what it was doing is done again: alone from then
+ * on, so that what takes executors down is found out and harms nothing else.
+ */
+export class ExecutorPool implements AsyncDisposable {
+  readonly #options: PoolOptions;
+  readonly #seats: Seat[];
+  readonly #crashes = new Map<string, number>();
+  #waiting: Waiting[] = [];
+  #broken: unknown = null;
+  #isClosing = false;
+
+  private constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#seats = Array.from({ length: options.processes }, () => ({
+      executor: null,
+      load: 0,
+      isTaken: false,
+      failedStarts: 0,
+    }));
+  }
+
+  /** Starts all of them; rejects when one cannot be started. */
+  static async open(options: PoolOptions): Promise<ExecutorPool> {
+    const pool = new ExecutorPool(options);
+    const started = await Promise.allSettled(pool.#seats.map((seat) => pool.#fill(seat)));
+    const failed = started.find((result) => result.status === "rejected");
+    if (failed === undefined) return pool;
+    await pool[Symbol.asyncDispose]();
+    throw failed.reason;
+  }
+
+  /** One of the executors, to ask it what they all know. */
+  get first(): Executor {
+    const executor = this.#seats.find((seat) => seat.executor !== null)?.executor;
+    if (!executor) throw new ExecutorLost("no executor is there");
+    return executor;
+  }
+
+  /** Calls an executor about a run, again when it is lost meanwhile; rejects once that run has lost it too often. */
+  async call<T>(runId: string, work: (executor: Executor) => Promise<T>): Promise<T> {
+    for (;;) {
+      const seat = await this.#sit(this.#crashes.has(runId));
+      try {
+        return await work(seat.executor ?? this.first);
+      } catch (error) {
+        if (!(error instanceof ExecutorLost)) throw error;
+        const crashes = (this.#crashes.get(runId) ?? 0) + 1;
+        this.#crashes.set(runId, crashes);
+        if (crashes >= mostCrashes) throw new ExecutorLost(`the executor was lost ${crashes} times: ${error.message}`);
+      } finally {
+        seat.load--;
+        seat.isTaken = false;
+        this.#seatNext();
+      }
+    }
+  }
+
+  async shutdown(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all(this.#seats.map((seat) => seat.executor?.shutdown()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all(this.#seats.map((seat) => seat.executor?.[Symbol.asyncDispose]()));
+  }
+
+  #sit(wantsAlone: boolean): Promise<Seat> {
+    const { promise, resolve, reject } = Promise.withResolvers<Seat>();
+    if (this.#broken !== null) reject(this.#broken);
+    else {
+      this.#waiting.push({ wantsAlone, resolve, reject });
+      this.#seatNext();
+    }
+    return promise;
+  }
+
+  /** Whoever wants to be alone goes first, and the emptiest seat is kept free for him. */
+  #seatNext(): void {
+    for (const wantsAlone of [true, false]) {
+      for (const waiting of this.#waiting.filter((one) => one.wantsAlone === wantsAlone)) {
+        const seat = this.#findSeat(wantsAlone);
+        if (seat === null) break;
+        this.#waiting = this.#waiting.filter((one) => one !== waiting);
+        seat.load++;
+        seat.isTaken = wantsAlone;
+        waiting.resolve(seat);
+      }
+    }
+  }
+
+  #findSeat(wantsAlone: boolean): Seat | null {
+    const open = this.#seats.filter((seat) => seat.executor !== null && !seat.isTaken).sort((a, b) => a.load - b.load);
+    if (wantsAlone) return open.find((seat) => seat.load === 0) ?? null;
+    const isKept = this.#waiting.some((waiting) => waiting.wantsAlone);
+    return open[isKept ? 1 : 0] ?? null;
+  }
+
+  async #fill(seat: Seat): Promise<void> {
+    const executor = await this.#options.start();
+    seat.executor = executor;
+    seat.failedStarts = 0;
+    void executor.gone.then((how) => this.#refill(seat, how));
+    this.#seatNext();
+  }
+
+  async #refill(seat: Seat, how: string): Promise<void> {
+    seat.executor = null;
+    if (this.#isClosing || this.#options.signal.aborted) return;
+    this.#options.onRestart(how);
+    for (;;) {
+      try {
+        await this.#options.clock.sleep(
+          Math.min(firstWaitMs * 2 ** seat.failedStarts, longestWaitMs),
+          this.#options.signal,
+        );
+        return await this.#fill(seat);
+      } catch (error) {
+        if (this.#options.signal.aborted || this.#isClosing) return;
+        if (++seat.failedStarts >= mostFailedStarts) return this.#breakDown(error);
+      }
+    }
+  }
+
+  #breakDown(error: unknown): void {
+    this.#broken = error;
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+}
