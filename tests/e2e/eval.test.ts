@@ -196,6 +196,6 @@ describe("rollout show", () => {
     expect(json.results).toHaveLength(20);
     const missing = await room.run(["show", "nobody"]);
     expect(missing).toMatchObject({ code: 2 });
-    expect(missing.stderr).toContain("neither a directory nor a run");
+    expect(missing.stderr).toContain("no run of the store has that id");
   });
 });
