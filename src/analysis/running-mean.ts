@@ -9,6 +9,7 @@ export class RunningMean {
   #clusters = 0;
   #values = 0;
   #sum = 0;
+  #total = 0;
   #squares = 0;
   #products = 0;
   #counts = 0;
@@ -36,6 +37,7 @@ export class RunningMean {
     this.#clusters++;
     this.#values += count;
     this.#sum += sum;
+    this.#total += whole;
     this.#squares += sum * sum;
     this.#products += sum * count;
     this.#counts += count * count;
@@ -46,7 +48,7 @@ export class RunningMean {
   }
 
   get mean(): number | null {
-    return this.#values === 0 ? null : (this.#offset ?? 0) + this.#sum / this.#values;
+    return this.#values === 0 ? null : this.#total / this.#values;
   }
 
   get interval(): Interval | null {

@@ -1,8 +1,9 @@
 import type { Clock } from "../base/clock.ts";
-import type { RunEvent, RunHead, RunShape, RunTail } from "../store/run.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import type { RunEvent, RunHead, RunShape, RunTail, WholeMark } from "../store/run.ts";
 import type { RunRecord } from "../store/run-store.ts";
 import type { PreparedRun } from "./prepare-run.ts";
-import type { RunSummary } from "./summary.ts";
+import type { RunSummary, ScorerResult } from "./summary.ts";
 import type { UnitNames } from "./to-unit.ts";
 
 type Head = Extract<RunEvent, { readonly type: "run_started" }>;
@@ -35,9 +36,15 @@ export function describeTail(summary: RunSummary, { config }: PreparedRun, clock
       skipped: summary.skippedCount,
       durationSec: (summary.completedAt.getTime() - summary.startedAt.getTime()) / 1000,
       sittings: 1,
+      wholeMarks: summary.datasetScores.map(toWholeMark),
       next: [],
     },
   };
+}
+
+/** What a scorer said of a run as a whole, in the words that all doors share. */
+function toWholeMark({ scorerName, score, reason, error }: ScorerResult): WholeMark {
+  return { name: scorerName, value: score, note: error ?? reason };
 }
 
 /** The same of a run that is read from a store. */
@@ -62,8 +69,14 @@ export function describeStoredTail(run: RunRecord, finished: number, now: number
     skipped: Math.max(0, run.total - finished),
     durationSec: ((run.endedAt ?? now) - run.createdAt) / 1000,
     sittings: 1,
+    wholeMarks: readWholeMarks(run.summary),
     next,
   };
+}
+
+function readWholeMarks(summary: Json): WholeMark[] {
+  const scores = typeof summary === "object" && summary !== null ? (summary as JsonObject)["datasetScores"] : null;
+  return Array.isArray(scores) ? (scores as unknown as ScorerResult[]).map(toWholeMark) : [];
 }
 
 function shapeOf([first = "", ...others]: readonly string[]): RunShape {

@@ -53,6 +53,13 @@ describe("before the start", () => {
     expect(await refused({ data, target: echo, scorers: ["exactt"], registry })).toContain('did you mean "exact"?');
   });
 
+  test("an item with a key that items do not have is refused, with the one that was meant", async () => {
+    const data = [{ input: 1, expectedOuput: 2 }];
+    expect(await refused({ data, target: echo })).toBe(
+      'data[0].expectedOuput: unknown key; did you mean "expectedOutput"?',
+    );
+  });
+
   test("two items or two scorers with one id are refused", async () => {
     const data = [
       { id: "a", input: 1 },

@@ -79,8 +79,8 @@ function unitOf(unit: Unit): Record<string, unknown> {
 }
 
 function tailOf(tail: RunTail): Record<string, unknown> {
-  const { durationSec, ...rest } = tail;
-  return { ...rest, duration_sec: durationSec };
+  const { durationSec, wholeMarks, ...rest } = tail;
+  return { ...rest, ...(wholeMarks ? { whole_marks: wholeMarks } : {}), duration_sec: durationSec };
 }
 
 function isoTime(ms: number): string | null {

@@ -5,7 +5,7 @@ import { renderFailures } from "./render-failures.ts";
 import { createStyle, type Style, type StyleOptions } from "./style.ts";
 import type { RunSummary, WarningSummary } from "./summarize-tally.ts";
 import { renderEntry } from "./summary-entry.ts";
-import { renderMarks, renderMetrics, renderPhases, renderResults } from "./summary-tables.ts";
+import { renderMarks, renderMetrics, renderPhases, renderResults, renderWholeMarks } from "./summary-tables.ts";
 import { joinParts, wrapText, type Cell } from "./text-table.ts";
 
 export interface RenderSummaryOptions extends StyleOptions {
@@ -22,6 +22,7 @@ export function renderSummary(summary: RunSummary, tail: RunTail, options: Rende
     renderHeading(summary, tail, columns, style),
     renderResults(summary, tail.status, columns, style),
     renderMarks(summary, columns, style),
+    renderWholeMarks(tail.wholeMarks ?? [], columns, style),
     renderMetrics(summary, columns, style),
     renderPhases(summary, columns, style),
     renderFailures(summary, columns, style),

@@ -1,7 +1,7 @@
 import type { Interval } from "../analysis/interval.ts";
 import { max } from "../analysis/aggregates.ts";
 import { plainText } from "../base/terminal-text.ts";
-import type { RunShape, RunStatus } from "../store/run.ts";
+import type { RunShape, RunStatus, WholeMark } from "../store/run.ts";
 import { intervalBar, paintBar } from "./interval-bar.ts";
 import { costText, durationFormat, groupDigits, markText, percentText } from "./number-text.ts";
 import type { Style } from "./style.ts";
@@ -145,6 +145,25 @@ function meanBar({ meanMark, meanMarkInterval }: MarkRow["marks"], cells: number
   const { low, high } = meanMarkInterval ?? { low: meanMark ?? -1, high: meanMark ?? -1 };
   if (meanMark === null || low < 0 || high > 1) return { text: "" };
   return { text: intervalBar(low, high, meanMark, cells, style), paint: (bar) => paintBar(bar, style, style.cyan) };
+}
+
+/** What was said of the run as a whole, a line for each. */
+export function renderWholeMarks(marks: readonly WholeMark[], columns: number, style: Style): string[] {
+  if (marks.length === 0) return [];
+  const column = (title: string, cell: (mark: WholeMark) => string | null): Column => ({
+    title,
+    align: "left",
+    cells: marks.map((mark) => toCell(cell(mark), false, style)),
+  });
+  return renderTable(
+    [
+      { ...column("of the whole run", ({ name }) => plainText(name)), ...nameLook },
+      { ...column("mark", ({ value }) => number(value, markText)), align: "right" },
+      { ...column("", ({ note }) => plainText(note ?? "")), drop: 1 },
+    ],
+    columns,
+    style.dim,
+  );
 }
 
 /** The rows of a summary, and columns that each show one thing about all of them. */

@@ -99,12 +99,19 @@ export interface RunHead {
 /** `unfinished` is said of a run that is looked at while it runs, or whose process died. */
 export type RunStatus = "completed" | "cancelled" | "budget_exhausted" | "unfinished";
 
+/** A mark of a run as a whole; `note` is its reason, or why there is none. */
+export interface WholeMark extends Mark {
+  readonly note: string | null;
+}
+
 export interface RunTail {
   readonly status: RunStatus;
   readonly skipped: number;
   readonly durationSec: number;
   /** How often the run was taken up; its duration is that of all of them. */
   readonly sittings: number;
+  /** What was said of the run as a whole. */
+  readonly wholeMarks?: readonly WholeMark[] | undefined;
   /** Commands worth typing next. */
   readonly next: readonly string[];
 }

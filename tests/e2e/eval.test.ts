@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { makeRoom, type Ended, type Room } from "./rollout-cli.ts";
+import { makeRoom, root, type Ended, type Room } from "./rollout-cli.ts";
 
 interface EvalJson {
   readonly exit_code: number;
@@ -173,6 +173,17 @@ describe("rollout eval", () => {
   });
 });
 
+test("the example runs on its own messages and on the same ones as a dataset", async () => {
+  const example = `${root}/examples/support-triage`;
+  const own = await room.run(["eval", `${example}/triage.eval.ts`]);
+  expect(own.code, own.stderr).toBe(0);
+  expect(own.stdout).toContain("6 items scored · 4 passed · 2 not passed");
+  expect(own.stdout).toMatch(/queue-f1\s+0\.82/);
+  await room.run(["dataset", "import", `${example}/messages.jsonl`, "--name", "messages"]);
+  const stored = await room.run(["eval", `${example}/triage.eval.ts`, "--dataset", "messages@1", "--json"]);
+  expect(read(stored).runs[0]?.scorers[0]).toMatchObject({ scorer_id: "json-equals", mean: 4 / 6 });
+});
+
 describe("rollout show", () => {
   test("shows a stored run, its worst item, and everything as JSON", async () => {
     const end = await room.run(["eval", "double.eval.ts", "--json"], { env: { FAIL: "3" } });
@@ -185,6 +196,6 @@ describe("rollout show", () => {
     expect(json.results).toHaveLength(20);
     const missing = await room.run(["show", "nobody"]);
     expect(missing).toMatchObject({ code: 2 });
-    expect(missing.stderr).toContain("neither a directory nor a run");
+    expect(missing.stderr).toContain("no run of the store has that id");
   });
 });

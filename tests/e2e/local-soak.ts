@@ -135,6 +135,8 @@ async function expectResults(room: LocalRoom, trials: number, seed: number, isCu
       // What was cut by a full disk was tried once more for it.
       tries: isCut ? Math.min(tries, trial.tries) : trial.tries,
     };
+    // A disk that was full just then keeps the result of before the teardown.
+    if (isCut && error === "environment_teardown_failed" && trial.error === null && trial.reward === 1) continue;
     if (JSON.stringify(found) !== JSON.stringify(expected)) wrong.push({ key, ...fate, found, error: trial.error });
   }
   expect(wrong).toEqual([]);

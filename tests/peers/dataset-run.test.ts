@@ -83,7 +83,10 @@ describe("objects of Mastra in a dataset run", () => {
     const { entries } = await storage.runs.results(summary.runId, { after: null, limit: 1 });
     expect(entries[0]?.result).toMatchObject({
       status: "succeeded",
-      output: { text: "Sunny", toolCalls: [{ payload: { toolName: "weather", args: { city: "Rome" } } }] },
+      output: {
+        text: expect.stringContaining("Sunny") as string,
+        toolCalls: [{ payload: { toolName: "weather", args: { city: "Rome" } } }],
+      },
     });
   });
 

@@ -60,7 +60,7 @@ async function showStoredRun(
   options: ShowRunOptions & { readonly store?: string },
   context: CliContext,
 ): Promise<number> {
-  const missing = new RolloutError("not_found", `${id} is neither a directory nor a run of the store`);
+  const missing = new RolloutError("not_found", `${id} does not exist, and no run of the store has that id`);
   // Without a store there is nothing that it could be.
   await using store = await openNamedStore(options.store, "read", context).catch((error: unknown) => {
     throw error instanceof RolloutError && error.code === "not_found" ? missing : error;

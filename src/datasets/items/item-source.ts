@@ -1,4 +1,5 @@
 import { RolloutError } from "../../base/rollout-error.ts";
+import { describeUnknown } from "../../base/suggest.ts";
 import type { DatasetItem, DatasetRecord } from "../../store/dataset-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { DataItem, RunConfig } from "../run-config.ts";
@@ -16,6 +17,7 @@ export interface ItemSource {
 }
 
 const pageSize = 500;
+const itemKeys: readonly string[] = ["id", "input", "expectedOutput", "metadata", "scorerIds"];
 
 /** Finds the items of a run; throws when there is no such dataset or version, or nothing in it. */
 export async function openItems(config: RunConfig): Promise<ItemSource> {
@@ -64,6 +66,9 @@ function readGiven(data: readonly DataItem[]): ItemSource {
   const items = data.map((item, place): DatasetItem => {
     if (typeof item !== "object" || item === null || !("input" in item))
       throw new RolloutError("config_invalid", `data[${place}] has no input`, { hint: "an item is { input, … }" });
+    const stray = Object.keys(item).find((key) => !itemKeys.includes(key));
+    if (stray !== undefined)
+      throw new RolloutError("config_invalid", `data[${place}].${stray}: ${describeUnknown("key", stray, itemKeys)}`);
     const id = item.id ?? String(place + 1);
     if (ids.has(id)) throw new RolloutError("config_invalid", `two items of \`data\` have the id "${id}"`);
     ids.add(id);
