@@ -63,6 +63,8 @@ export class SubprocessExecutor implements Executor {
   #count = 0;
   #complaint = "";
   #lost: string | null = null;
+  /** It answers on the private channel: what is on its stdout is print, whatever it looks like. */
+  #isPrivate = false;
 
   private constructor(child: Child, options: SubprocessOptions) {
     this.#child = child;
@@ -75,12 +77,13 @@ export class SubprocessExecutor implements Executor {
     const [program = "", ...args] = options.command;
     const child = spawn(program, args, {
       cwd: options.cwd,
-      env: options.env,
-      stdio: ["pipe", "pipe", "pipe"],
+      env: { ...options.env, ROLLOUT_PROTOCOL_FD: "3" },
+      // An executor that knows of descriptor 3 answers there, out of the way of what is printed.
+      stdio: ["pipe", "pipe", "pipe", "pipe"],
       // A group of its own, so that all it started can be ended with it.
       detached: true,
     });
-    const executor = new SubprocessExecutor(child, options);
+    const executor = new SubprocessExecutor(child as unknown as Child, options);
     try {
       await executor.#setUp();
       return executor;
@@ -225,8 +228,22 @@ export class SubprocessExecutor implements Executor {
       ({ bytes, head }) =>
         this.#options.onNote({ kind: "malformed", text: `a line of ${bytes} bytes, which begins with ${head}` }),
     );
-    stdout.on("data", (chunk: Buffer) => lines.push(chunk));
+    stdout.on("data", (chunk: Buffer) =>
+      this.#isPrivate ? this.#print("stdout", chunk.toString("utf8")) : lines.push(chunk),
+    );
     stdout.on("end", () => lines.end());
+    const channel = this.#child.stdio[3] as unknown as Readable;
+    const answers = new LineSplitter(
+      longestLine,
+      (line) => {
+        this.#isPrivate = true;
+        this.#hear(line);
+      },
+      ({ bytes }) => this.#options.onNote({ kind: "malformed", text: `a message of ${bytes} bytes` }),
+    );
+    channel.on("data", (chunk: Buffer) => answers.push(chunk));
+    channel.on("end", () => answers.end());
+    channel.on("error", () => {});
     stderr.on("data", (chunk: Buffer) => {
       const text = chunk.toString("utf8");
       this.#complaint = (this.#complaint + text).slice(-longestComplaint);
