@@ -86,3 +86,12 @@ function readId(raw: RawJson | undefined, where: string): string | null {
 function invalid(where: string, message: string): RolloutError {
   return new RolloutError("config_invalid", `${where} ${message}`);
 }
+
+/** The first so many. */
+export async function* firstExamples(examples: AsyncIterable<Example>, count: number): AsyncIterable<Example> {
+  let left = count;
+  for await (const example of examples) {
+    yield example;
+    if (--left <= 0) return;
+  }
+}
