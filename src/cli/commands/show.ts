@@ -21,11 +21,7 @@ import { printSummary } from "../run-reporter.ts";
 import { showRun, type ShowRunOptions } from "../show-run.ts";
 
 /** `rollout show`: a job's summary, or all there is to know about one trial. */
-export async function showCommand(
-  directory: string,
-  options: ShowRunOptions & { readonly store?: string },
-  context: CliContext,
-): Promise<number> {
+export async function showCommand(directory: string, options: ShowRunOptions, context: CliContext): Promise<number> {
   const { host, terminal, clock } = context;
   const dir = resolve(host.cwd, directory);
   if (!existsSync(dir)) return await showStoredRun(directory, options, context);
@@ -55,12 +51,10 @@ export async function showCommand(
 }
 
 /** What is no directory may be the id of a run in the store. */
-async function showStoredRun(
-  id: string,
-  options: ShowRunOptions & { readonly store?: string },
-  context: CliContext,
-): Promise<number> {
-  const missing = new RolloutError("not_found", `${id} does not exist, and no run of the store has that id`);
+async function showStoredRun(id: string, options: ShowRunOptions, context: CliContext): Promise<number> {
+  const missing = new RolloutError("not_found", `${id} does not exist, and no run of the store has that id`, {
+    hint: `the store is ${options.store ?? context.host.env["ROLLOUT_STORE"] ?? ".rollout/rollout.db"}; --store names another`,
+  });
   // Without a store there is nothing that it could be.
   await using store = await openNamedStore(options.store, "read", context).catch((error: unknown) => {
     throw error instanceof RolloutError && error.code === "not_found" ? missing : error;
