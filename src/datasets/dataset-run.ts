@@ -66,6 +66,7 @@ export class DatasetRun {
       this.#breakDown(messageOf(thrown));
     } finally {
       heart?.stop();
+      this.#writer?.[Symbol.dispose]();
     }
     if (life.signal.aborted && !this.#count.isComplete)
       this.#error ??= `the run was aborted: ${messageOf(life.signal.reason)}`;
@@ -134,8 +135,7 @@ export class DatasetRun {
         failure: { type: "target_failed", message },
       }));
     });
-    const stored = toStoredResult(result, scores);
-    const persistenceError = this.#writer === null ? null : await this.#writer.add(stored);
+    const persistenceError = this.#writer === null ? null : await this.#writer.add(toStoredResult(result, scores));
     const item: ItemWithScores = { ...result, scores, persistenceError };
     this.#count.add(item);
     await this.#tell(item);
