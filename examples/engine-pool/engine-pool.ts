@@ -16,6 +16,9 @@ interface PoolConfig {
 }
 
 interface Engine {
+  readonly address: string;
+  /** Where a person wrote the address, inside provider_config. */
+  readonly path: string;
   readonly provider: EnvironmentProvider;
   load: number;
 }
@@ -38,16 +41,17 @@ export const providerModule: ProviderModule = {
   configSchema,
   async open(options) {
     const { hosts } = options.config as PoolConfig;
-    return new EnginePool(await Promise.all(hosts.map((host) => openEngine(host, options))));
+    return new EnginePool(await Promise.all(hosts.map((host, index) => openEngine(host, index, options))));
   },
 };
 
-async function openEngine(address: string, options: OpenProviderOptions): Promise<Engine> {
+async function openEngine(address: string, index: number, options: OpenProviderOptions): Promise<Engine> {
   const docker = await loadProviderModule("docker", options.baseDir);
   const checked = await docker.configSchema["~standard"].validate({});
   if (checked.issues) throw new RolloutError("config_invalid", "the docker environment does not take an empty config");
   const host = { ...options.host, env: { ...options.host.env, DOCKER_HOST: address } };
-  return { provider: await docker.open({ ...options, config: checked.value, host }), load: 0 };
+  const provider = await docker.open({ ...options, config: checked.value, host });
+  return { address, path: `hosts[${index}]`, provider, load: 0 };
 }
 
 /** Asks every engine what all must know, and one what one can do. */
@@ -68,8 +72,22 @@ class EnginePool implements EnvironmentProvider {
   }
 
   async probe(signal: AbortSignal): Promise<readonly string[]> {
-    const notes = await Promise.all(this.#engines.map(({ provider }) => provider.probe(signal)));
-    return [...new Set(notes.flat())];
+    const probes = await Promise.allSettled(this.#engines.map(({ provider }) => provider.probe(signal)));
+    signal.throwIfAborted();
+    // Docker's own error knows nothing of the pool and speaks of DOCKER_HOST; whoever wrote `hosts` must be told of that.
+    const problems = this.#engines.flatMap(({ address, path }, index) => {
+      const probe = probes[index];
+      if (probe?.status !== "rejected") return [];
+      const reason =
+        probe.reason instanceof Error ? (causeOf(probe.reason) ?? probe.reason.message) : "it does not answer";
+      const message = `the engine at ${address} cannot be used: ${reason}`;
+      return [{ file: "provider_config", path, message, severity: "error" as const }];
+    });
+    if (problems.length > 0)
+      throw new RolloutError("config_invalid", "an engine of the pool cannot be used; nothing was started", {
+        problems,
+      });
+    return [...new Set(probes.flatMap((probe) => (probe.status === "fulfilled" ? probe.value : [])))];
   }
 
   async buildImage(request: Parameters<EnvironmentProvider["buildImage"]>[0]): Promise<string> {
@@ -116,6 +134,10 @@ class EnginePool implements EnvironmentProvider {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#engines.map(({ provider }) => provider[Symbol.asyncDispose]()));
   }
+}
+
+function causeOf({ cause }: Error): string | null {
+  return cause instanceof Error ? cause.message : null;
 }
 
 function whenDestroyed(environment: Environment, onDestroyed: () => void): Environment {

@@ -15,6 +15,7 @@ export type ErrorCode =
   | "image_build_failed"
   | "image_pull_failed"
   | "environment_start_failed"
+  | "task_unfit"
   | "resource_allocation_failed"
   | "environment_lost"
   | "exec_failed"

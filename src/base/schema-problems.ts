@@ -6,7 +6,7 @@ import { describeUnknown, suggest } from "./suggest.ts";
 
 type Path = readonly (string | number)[];
 
-const mostNamedKeys = 3;
+const mostNamedKeys = 4;
 
 /** Says where a key stands in what a person wrote. */
 export type PlaceOf = (path: Path, of: "key" | "value") => Pick<Problem, "file" | "line" | "column">;
@@ -20,18 +20,54 @@ export function schemaProblems(error: z.ZodError, schema: z.ZodType, placeOf: Pl
 }
 
 function issueProblems(issue: z.core.$ZodIssue, schema: z.ZodType, placeOf: PlaceOf): Problem[] {
+  return describeSchemaIssue(issue, schema).map(({ path, of, message }) => {
+    return { ...placeOf(path, of), path: formatPath(path), message, severity: "error" };
+  });
+}
+
+/** One thing that is wrong with a value, and at what it is seen. */
+export interface DescribedIssue {
+  readonly path: (string | number)[];
+  readonly of: "key" | "value";
+  readonly message: string;
+}
+
+/** What Zod found at one place, in the words of a person; it must carry its `input`. */
+export function describeSchemaIssue(issue: z.core.$ZodIssue, schema: unknown): DescribedIssue[] {
   const path = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
-  const toProblem = (at: Path, of: "key" | "value", message: string): Problem => {
-    return { ...placeOf(at, of), path: formatPath(at), message, severity: "error" };
-  };
   if (issue.code === "unrecognized_keys") {
     const known = knownKeysAt(schema, path);
-    return issue.keys.map((key) => toProblem([...path, key], "key", describeUnknown("key", key, known)));
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      of: "key",
+      message: describeUnknown("key", key, known),
+    }));
   }
+  const meant = issue.code === "invalid_union" ? meantBranch(issue) : null;
+  if (meant !== null) return meant.flatMap((inner) => describeSchemaIssue(inner, schema));
   const keys = issue.code === "invalid_type" && issue.expected === "object" ? knownKeysAt(schema, path) : [];
   // More are no help to somebody who thought that it takes a value.
   const known = keys.length > 0 && keys.length <= mostNamedKeys ? `; its keys are ${keys.join(", ")}` : "";
-  return [toProblem(path, issue.code === "invalid_key" ? "key" : "value", describeIssue(issue) + known)];
+  return [{ path, of: issue.code === "invalid_key" ? "key" : "value", message: describeIssue(issue) + known }];
+}
+
+// Of several shapes the one is meant whose kind fits: then what is wrong inside of it is what counts.
+function meantBranch(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | null {
+  const isOtherKind = ({ code, path }: z.core.$ZodIssue): boolean =>
+    path.length === 0 && (code === "invalid_type" || code === "invalid_value");
+  const fitting = issue.errors.filter((branch) => !branch.some(isOtherKind));
+  if (fitting.length !== 1) return null;
+  return (fitting[0] ?? []).map((inner) => {
+    const input = inner.path.length === 0 ? issue.input : (inner.input ?? valueAt(issue.input, inner.path));
+    return { ...inner, input, path: [...issue.path, ...inner.path] } as z.core.$ZodIssue;
+  });
+}
+
+/** What stands at a path inside a value; undefined when nothing does. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let current = value;
+  for (const part of path) current = (current as Record<PropertyKey, unknown> | null | undefined)?.[part];
+  return current;
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
@@ -62,10 +98,14 @@ function describeChoice(values: readonly string[], input: unknown): string {
 }
 
 function describeUnion(issue: z.core.$ZodIssueInvalidUnion): string {
-  const types = issue.errors.flatMap((branch) =>
-    branch.flatMap((inner) => (inner.code === "invalid_type" ? [withArticle(inner.expected)] : [])),
+  const kinds = issue.errors.flatMap((branch) =>
+    branch.flatMap((inner) => {
+      if (inner.path.length > 0) return [];
+      if (inner.code === "invalid_value") return inner.values.map((value) => JSON.stringify(String(value)));
+      return inner.code === "invalid_type" ? [withArticle(inner.expected)] : [];
+    }),
   );
-  const expected = types.length === 0 ? "another kind of value" : types.join(" or ");
+  const expected = kinds.length === 0 ? "another kind of value" : [...new Set(kinds)].join(" or ");
   return issue.input === undefined
     ? `is required (${expected})`
     : `expected ${expected}, got ${describeInput(issue.input)}`;

@@ -10,7 +10,9 @@ function definitionOf(schema: unknown): Definition | undefined {
 function unwrap(schema: unknown): Definition | undefined {
   let def = definitionOf(schema);
   while (def && wrappers.includes(String(def["type"]))) def = definitionOf(def["innerType"] ?? def["in"]);
-  return def;
+  // Of several shapes only the table has keys.
+  const tables = ((def?.["options"] ?? []) as readonly unknown[]).map(unwrap).filter((option) => option?.["shape"]);
+  return tables.length === 1 ? tables[0] : def;
 }
 
 /** True when a table may lack the key that has this schema. */

@@ -18,6 +18,8 @@ export function printEnvironments(
       `rollout: environment ${id} was left behind${command === null ? "" : `; remove it with: ${command}`}\n`,
     );
   }
+  if (leftBehind.some((id) => provider.removeCommand(id) !== null))
+    terminal.err("rollout: or remove all that is left with: rollout clean\n");
 }
 
 function keptLines(kept: JobRun["kept"]): string[] {

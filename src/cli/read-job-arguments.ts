@@ -1,7 +1,8 @@
-import { existsSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join, normalize, resolve } from "node:path";
 import type { Host } from "../base/host.ts";
 import { RolloutError } from "../base/rollout-error.ts";
+import { shellWord } from "../base/shown-path.ts";
 import { describeUnknown } from "../base/suggest.ts";
 import { reservedAgents } from "../jobs/config/check-job.ts";
 import { defineJob, loadJob } from "../jobs/config/load-job.ts";
@@ -9,6 +10,8 @@ import type { Job } from "../jobs/config/job.ts";
 import { parseSet, type Override } from "../jobs/config/overrides.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import type { JobOptions } from "./job-options.ts";
+
+const mostNamedTasks = 5;
 
 /** The job that paths and options stand for: one job file, or task directories without one. */
 export async function readJobArguments(paths: readonly string[], options: JobOptions, host: Host): Promise<Job> {
@@ -24,6 +27,7 @@ export async function readJobArguments(paths: readonly string[], options: JobOpt
       throw new RolloutError("usage_invalid", `one job file at a time; got ${paths.join(" ")}`, {
         hint: "several paths are taken when each is a task directory with a task.toml",
       });
+    refuseDirectory(first, options.agent ?? [], host.cwd);
     const job = await loadJob(first, overrides, host);
     return withAgents(job, [...new Set(options.agent)]);
   }
@@ -42,6 +46,29 @@ export async function readJobArguments(paths: readonly string[], options: JobOpt
     datasets: [{ tasks: paths.map((path) => resolve(host.cwd, path)), name: "tasks" }],
   };
   return defineJob(document, host.cwd, overrides, host);
+}
+
+// What a person meant by a directory shows in what it holds.
+function refuseDirectory(path: string, agents: readonly string[], cwd: string): void {
+  const dir = resolve(cwd, path);
+  if (!existsSync(dir) || !statSync(dir).isDirectory()) return;
+  const inside = normalize(path).replace(/(.)\/$/, "$1");
+  const names = readdirSync(dir).filter((name) => !name.startsWith("."));
+  const file = names.find((name) => /^job\.(ya?ml|json)$/.test(name));
+  if (file !== undefined)
+    throw new RolloutError("usage_invalid", `${path} is a directory, not a job file`, {
+      hint: `rollout ${shellWord(join(inside, file))}`,
+    });
+  const tasks = names.filter((name) => isTaskDirectory(join(dir, name))).sort();
+  if (tasks.length === 0) return;
+  const isPure = tasks.length === names.length;
+  const shown = isPure ? [] : tasks.slice(0, mostNamedTasks).map((name) => shellWord(join(inside, name)));
+  const words = isPure ? `${shellWord(inside)}/*` : shown.join(" ");
+  const whole = isPure || tasks.length <= mostNamedTasks ? "" : `, or a job file with datasets: [{ path: ${inside} }]`;
+  const wanted = (agents.length > 0 ? agents : ["oracle"]).map((name) => `--agent ${shellWord(name)}`).join(" ");
+  throw new RolloutError("usage_invalid", `${path} is a directory of tasks, not a task or a job file`, {
+    hint: `name its tasks: rollout run ${wanted} ${words}${whole}`,
+  });
 }
 
 /** True for a directory that holds a task.toml. */

@@ -28,7 +28,12 @@ export function listenAndReport(
     listenToInterrupts(
       process,
       (name) => reporter.say(`${name}: stopping the running ${units} and cleaning up; once more to stop waiting`),
-      () => reporter.say("not waiting any longer"),
+      () =>
+        reporter.say(
+          units === "trials"
+            ? "not waiting any longer; what may be left goes with: rollout clean"
+            : "not waiting any longer",
+        ),
     ),
   );
   const kept = opened.move();

@@ -21,13 +21,15 @@ export interface RunReporterOptions {
 /** Tells a person or a program how a run goes, in the one way that fits where the output leads. */
 export interface RunReporter extends Disposable {
   readonly onEvent: RunListener;
+  /** Passes on what code of a person's own printed, above whatever is drawn. */
+  readonly print: (line: string) => void;
   /** Says something beside the run's events, above whatever is drawn. */
   readonly say: (line: string) => void;
 }
 
 /** Chooses how a run is told: live on a terminal, plain lines elsewhere, JSON when asked for. */
 export function openRunReporter({ terminal, clock, json, quiet }: RunReporterOptions): RunReporter {
-  const progress = quiet
+  const progress: Progress | null = quiet
     ? null
     : terminal.isLive
       ? openLive(terminal, clock)
@@ -49,10 +51,20 @@ export function openRunReporter({ terminal, clock, json, quiet }: RunReporterOpt
     if (isDrawing) progress?.onEvent({ type: "warning", at: clock.now(), message: line });
     else terminal.err(`rollout: ${plainText(line)}\n`);
   };
-  return { onEvent, say, [Symbol.dispose]: close };
+  const print = (line: string): void => {
+    if (isDrawing && progress?.print) progress.print(line);
+    else terminal.err(`${plainText(line)}\n`);
+  };
+  return { onEvent, print, say, [Symbol.dispose]: close };
 }
 
-function openLive(terminal: Terminal, clock: Clock): { onEvent: RunListener; close(): void } {
+interface Progress {
+  readonly onEvent: RunListener;
+  readonly print?: (line: string) => void;
+  close(): void;
+}
+
+function openLive(terminal: Terminal, clock: Clock): Progress {
   const display = createLiveDisplay({
     write: terminal.err,
     columns: terminal.columns,
@@ -63,6 +75,7 @@ function openLive(terminal: Terminal, clock: Clock): { onEvent: RunListener; clo
   const resize = terminal.onResize(() => display.resize());
   return {
     onEvent: display.onEvent,
+    print: display.print,
     close() {
       resize[Symbol.dispose]();
       display.close();

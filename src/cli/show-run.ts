@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { RolloutError } from "../base/rollout-error.ts";
 import { shellWord } from "../base/shown-path.ts";
+import { plainJson } from "../base/plain-json.ts";
 import { plainText } from "../base/terminal-text.ts";
 import { describeStoredHead, describeStoredTail } from "../datasets/describe-run.ts";
 import { readStoredItems } from "../datasets/results/read-earlier-work.ts";
@@ -12,12 +13,14 @@ import type { RunRecord } from "../store/run-store.ts";
 import type { Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { itemJson } from "./eval/run-json.ts";
+import { itemJson, recordJson } from "./eval/run-json.ts";
 import { printSummary } from "./run-reporter.ts";
+import { storeWords } from "./with-store.ts";
 
 export interface ShowRunOptions {
   readonly json?: boolean;
   readonly item?: string;
+  readonly store?: string;
 }
 
 const mostWorst = 5;
@@ -48,13 +51,14 @@ export async function showRun(
   if (options.item !== undefined && shown.length === 0)
     throw new RolloutError("not_found", `run "${run.id}" has no result for item "${options.item}"`);
   if (options.json === true) {
-    const { holder, ...record } = run;
-    terminal.out(
-      `${JSON.stringify({ schema_version: 1, run: { ...record, holder }, results: shown.map(itemJson) }, null, 2)}\n`,
-    );
+    terminal.out(`${plainJson({ schema_version: 1, run: recordJson(run), results: shown.map(itemJson) }, 2)}\n`);
   } else if (options.item !== undefined) for (const item of shown) terminal.out(describeItem(item));
   else {
-    printSummary(terminal, head, tally, describeStoredTail(run, seen, context.clock.now(), worst.commands(run.id)));
+    const next = worst.commands(run.id, storeWords(options, store.location));
+    const tail = describeStoredTail(run, seen, context.clock.now(), next);
+    printSummary(terminal, head, tally, tail);
+    if (!run.isFinished && !run.isHeld)
+      terminal.out(`The run is not finished; \`rollout eval\` with --resume ${run.id} goes on with it.\n`);
   }
   return exitCodes.done;
 }
@@ -84,9 +88,9 @@ class WorstItems {
     this.#items = [...this.#items, { id: itemId, mark }].sort((a, b) => a.mark - b.mark).slice(0, mostWorst);
   }
 
-  commands(runId: string): string[] {
+  commands(runId: string, storeWords: string): string[] {
     const [first] = this.#items;
-    return first === undefined ? [] : [`rollout show ${runId} --item ${shellWord(first.id)}`];
+    return first === undefined ? [] : [`rollout show ${runId} --item ${shellWord(first.id)}${storeWords}`];
   }
 }
 
@@ -98,6 +102,8 @@ function describeItem(item: ItemWithScores): string {
     ...(item.expectedOutput === undefined ? [] : [["expected", valueText(item.expectedOutput)] as [string, string]]),
     ["time", `${item.durationMs.toFixed(0)} ms${item.retryCount > 0 ? `, ${item.retryCount} retries` : ""}`],
     ...(item.error === null ? [] : [["error", item.error] as [string, string]]),
+    ...(Object.keys(item.metadata).length === 0 ? [] : [["metadata", valueText(item.metadata)] as [string, string]]),
+    ...(item.usage === null ? [] : [["usage", usageText(item.usage)] as [string, string]]),
     ...item.scores.map(({ scorerId, score, reason, error }): [string, string] => [
       scorerId,
       [score === null ? "no score" : markText(score), error ?? reason ?? ""].filter((text) => text !== "").join("; "),
@@ -105,6 +111,11 @@ function describeItem(item: ItemWithScores): string {
   ];
   const width = Math.max(...facts.map(([name]) => name.length)) + 2;
   return `${facts.map(([name, value]) => plainText(`${name.padEnd(width)}${value}`)).join("\n")}\n`;
+}
+
+function usageText({ inputTokens, outputTokens, costUsd }: NonNullable<ItemWithScores["usage"]>): string {
+  const tokens = `${inputTokens ?? "?"} tokens in, ${outputTokens ?? "?"} out`;
+  return costUsd === null ? tokens : `${tokens}, $${costUsd}`;
 }
 
 function valueText(value: unknown): string {

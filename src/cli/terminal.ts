@@ -23,8 +23,10 @@ export function openTerminal(process: NodeJS.Process): Terminal {
     if (env["FORCE_COLOR"]) return env["FORCE_COLOR"] !== "0";
     return isTty && !isDumb;
   };
+  // Bound now: while code of a person's own runs, what it writes to stdout is led elsewhere.
+  const out = stdout.write.bind(stdout);
   return {
-    out: (text) => void stdout.write(text),
+    out: (text) => void out(text),
     err: (text) => void stderr.write(text),
     isLive: stderr.isTTY && !isDumb && !env["CI"],
     outStyle: { colour: hasColour(stdout.isTTY), unicode },

@@ -15,6 +15,7 @@ import { describeHead, describeTail } from "./describe-run.ts";
 import { RunVoice } from "./run-voice.ts";
 import { runDatasetScorers } from "./scorers/run-dataset-scorers.ts";
 import type { ItemWithScores, RunSummary, ScorerResult } from "./summary.ts";
+import { datasetName } from "./items/item-source.ts";
 import { toEventItem, toUnit, unitKey, unitLabels, type UnitNames } from "./to-unit.ts";
 
 // A third of what other processes wait for before they take a silent run for dead.
@@ -41,7 +42,7 @@ export class DatasetRun {
     this.#ground = ground;
     this.#writer = hold === null ? null : new ResultWriter(hold, ground.clock);
     this.#voice = new RunVoice(config.onEvent, (thrown) => this.#breakDown(`onEvent failed: ${messageOf(thrown)}`));
-    this.#names = { target: target.name, dataset: items.dataset?.name ?? "data", repeats: rules.repeats };
+    this.#names = { target: target.name, dataset: datasetName(items), repeats: rules.repeats };
     this.#count = new RunCount(rules, plan.total, ground.clock.now());
     this.#done = new PlaceSet(plan.total);
   }
@@ -57,14 +58,15 @@ export class DatasetRun {
     const heart = this.#hold === null ? null : this.#startHeart(this.#hold);
     let datasetScores: readonly ScorerResult[] = [];
     try {
-      await this.#takeUpEarlierWork();
       await this.#voice.say(() => describeHead(this.#prepared, this.#names, clock));
+      await this.#takeUpEarlierWork();
       await this.#runItems(life.signal);
       if (this.#count.isComplete && this.#error === null) datasetScores = await this.#markDataset(life.signal);
     } catch (thrown) {
       this.#breakDown(messageOf(thrown));
     } finally {
       heart?.stop();
+      this.#writer?.[Symbol.dispose]();
     }
     if (life.signal.aborted && !this.#count.isComplete)
       this.#error ??= `the run was aborted: ${messageOf(life.signal.reason)}`;
@@ -74,9 +76,16 @@ export class DatasetRun {
   async #takeUpEarlierWork(): Promise<void> {
     const { storage } = this.#prepared.config;
     if (this.#hold === null || storage === undefined) return;
-    await readEarlierWork(storage, this.#hold, (item) => {
+    await readEarlierWork(storage, this.#hold, async (item) => {
       this.#done.add(item.index);
       this.#count.keep(item);
+      const at = this.#ground.clock.now();
+      await this.#voice.say(() => ({
+        type: "unit_kept",
+        at,
+        unit: toUnit(item, this.#names),
+        item: toEventItem(item),
+      }));
     });
   }
 
@@ -126,8 +135,7 @@ export class DatasetRun {
         failure: { type: "target_failed", message },
       }));
     });
-    const stored = toStoredResult(result, unit.item.metadata ?? {}, scores);
-    const persistenceError = this.#writer === null ? null : await this.#writer.add(stored);
+    const persistenceError = this.#writer === null ? null : await this.#writer.add(toStoredResult(result, scores));
     const item: ItemWithScores = { ...result, scores, persistenceError };
     this.#count.add(item);
     await this.#tell(item);

@@ -1,7 +1,8 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
+import { toJson } from "../base/to-json.ts";
 import type { RunPlan } from "../store/run-store.ts";
 import { checkRunConfig, type RunRules } from "./check-run-config.ts";
-import { openItems, type ItemSource } from "./items/item-source.ts";
+import { datasetName, openItems, type ItemSource } from "./items/item-source.ts";
 import type { RunConfig } from "./run-config.ts";
 import { chooseScorers, type ScorerChoice } from "./scorers/scorer-choice.ts";
 import { resolveTarget } from "./targets/resolve-target.ts";
@@ -28,10 +29,24 @@ export async function prepareRun(config: RunConfig): Promise<PreparedRun> {
     registry: config.registry,
   });
   const scorers = await chooseScorers({ scorers: config.scorers, registry: config.registry, dataset: items.dataset });
-  return { config, rules, items, target, scorers, plan: planRun({ config, rules, items, target, scorers }) };
+  // Only what is stored can be taken up again with other items.
+  const dataHash = items.dataset === null && config.storage !== undefined ? await hashItems(items) : null;
+  return { config, rules, items, target, scorers, plan: planRun({ config, rules, items, target, scorers }, dataHash) };
 }
 
-function planRun({ config, rules, items, target, scorers }: Omit<PreparedRun, "plan">): RunPlan {
+/** Tells items given in code from others. */
+async function hashItems(items: ItemSource): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const page of items.pages())
+    for (const { id, input, expectedOutput, metadata } of page)
+      hash.update(`${JSON.stringify(toJson([id, input, expectedOutput, metadata]).json)}\n`);
+  return hash.digest("hex");
+}
+
+function planRun(
+  { config, rules, items, target, scorers }: Omit<PreparedRun, "plan">,
+  dataHash: string | null,
+): RunPlan {
   const { perItem, perDataset } = scorers.ofRun;
   return {
     id: config.runId ?? randomUUID(),
@@ -43,12 +58,14 @@ function planRun({ config, rules, items, target, scorers }: Omit<PreparedRun, "p
     identity: {
       targetType: target.type,
       target: target.name,
-      dataset: items.dataset?.name ?? "data",
-      scorers: [...perItem, ...perDataset].map(({ id }) => id),
+      dataset: datasetName(items),
+      scorers: perItem.map(({ id }) => id),
+      datasetScorers: perDataset.map(({ id }) => id),
       repeats: rules.repeats,
       limit: config.limit ?? null,
       sample: config.sample ?? null,
       seed: config.seed ?? null,
+      dataHash,
     },
     metadata: config.metadata ?? {},
   };

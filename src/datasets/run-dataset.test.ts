@@ -194,6 +194,42 @@ describe("a run", () => {
   });
 });
 
+describe("what a target or a scorer does to what it was given", () => {
+  test("is seen by no other call, by no scorer, and not by the caller", async () => {
+    const data = [{ id: "a", input: { list: [1] }, expectedOutput: { n: 2 } }];
+    const target = (input: { list: number[] }, call: { expectedOutput: unknown }): { n: number } => {
+      input.list.push(9);
+      (call.expectedOutput as { n: number }).n = 7;
+      return { n: input.list.length };
+    };
+    const scorers = [
+      function meddling({ output }: { output: unknown }) {
+        (output as { n: number }).n = 1000;
+        return 0;
+      },
+      function right({ output, groundTruth }: { output: unknown; groundTruth?: unknown }) {
+        return (output as { n: number }).n === (groundTruth as { n: number }).n ? 1 : 0;
+      },
+    ];
+    const summary = await run({ data, target, scorers, repeats: 3, maxConcurrency: 1 });
+    expect(summary.scorers).toMatchObject([{ mean: 0 }, { scorerId: "right", mean: 1 }]);
+    expect(summary.results[2]).toMatchObject({ input: { list: [1] }, output: { n: 2 }, expectedOutput: { n: 2 } });
+    expect(data[0]).toEqual({ id: "a", input: { list: [1] }, expectedOutput: { n: 2 } });
+  });
+});
+
+test("an error is told with its causes, and with the code that one of them has", async () => {
+  const cause = Object.assign(new Error("getaddrinfo ENOTFOUND nowhere"), { code: "ENOTFOUND" });
+  const summary = await run({
+    data: numbers(1),
+    target: () => Promise.reject(new TypeError("fetch failed", { cause })),
+  });
+  expect(summary.results[0]).toMatchObject({
+    error: "fetch failed: getaddrinfo ENOTFOUND nowhere",
+    errorDetails: { code: "ENOTFOUND" },
+  });
+});
+
 describe("retries", () => {
   const retrying = { maxRetries: 3, retryDelay: 1000 };
 

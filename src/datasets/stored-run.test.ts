@@ -119,7 +119,11 @@ describe("a run on a stored dataset", () => {
     expect(await storage.runs.find(first.runId)).toMatchObject({ status: "failed", isFinished: false });
 
     const called: number[] = [];
+    const kept: string[] = [];
     const second = await run({
+      onEvent: (event) => {
+        if (event.type === "unit_kept") kept.push(event.unit.key);
+      },
       storage,
       data: numbers(8),
       runId: first.runId,
@@ -134,6 +138,7 @@ describe("a run on a stored dataset", () => {
       ),
     });
     expect(called.toSorted((a, b) => a - b)).toEqual([3, 4, 5, 6, 7]);
+    expect(kept).toEqual(["n0", "n1", "n2"]);
     expect(second).toMatchObject({ status: "completed", succeededCount: 8, failedCount: 0, totalItems: 8 });
     expect(second.results.map(({ output }) => output)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(second.scorers[0]).toMatchObject({ scored: 8, mean: 1 });
@@ -151,6 +156,10 @@ describe("a run on a stored dataset", () => {
     };
     await expect(run({ ...config, target: other, runId: "cut" })).rejects.toThrow('target was "echo", not "other"');
     await expect(run({ ...config, data: numbers(3), runId: "cut" })).rejects.toThrow("it has 2 items, not 3");
+    const changed = numbers(2).map((item) => ({ ...item, input: item.input + 1 }));
+    await expect(run({ ...config, data: changed, runId: "cut" })).rejects.toThrow(
+      "the items given in code were others",
+    );
     expect(await run({ ...config, runId: "cut" })).toMatchObject({ succeededCount: 2 });
   });
 

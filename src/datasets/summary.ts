@@ -1,3 +1,4 @@
+import type { JsonObject } from "../base/json.ts";
 import type { Interval } from "../analysis/interval.ts";
 import type { Usage } from "../scoring/scorer.ts";
 
@@ -21,6 +22,7 @@ export interface ItemResult {
   /** Null for an item that failed. */
   readonly output: unknown;
   readonly expectedOutput: unknown;
+  readonly metadata: JsonObject;
   readonly error: string | null;
   readonly errorDetails: ErrorDetails | null;
   /** The run ended before the item did; it runs again when the run is taken up. */
@@ -40,6 +42,8 @@ export interface ScorerResult {
   readonly score: number | null;
   readonly reason: string | null;
   readonly error: string | null;
+  /** What else the scorer told. */
+  readonly metadata: JsonObject | null;
 }
 
 export interface ItemWithScores extends ItemResult {

@@ -43,8 +43,12 @@ function failureOf({ error, errorDetails, isInterrupted }: ItemWithScores): Unit
   return { type: isTimeout ? "item_timeout" : "target_failed", message: error, blame: "agent" };
 }
 
-function* warningsOf({ scores, persistenceError }: ItemWithScores): Iterable<string> {
-  for (const { scorerId, error } of scores) if (error !== null) yield `scorer "${scorerId}" failed: ${error}`;
+function* warningsOf({ error, scores, persistenceError }: ItemWithScores): Iterable<string> {
+  for (const { scorerId, score, error: scorerError, reason } of scores) {
+    if (scorerError !== null) yield `scorer "${scorerId}" failed: ${scorerError}`;
+    else if (score === null && error === null)
+      yield `scorer "${scorerId}" gave no score: ${reason ?? "without a reason"}`;
+  }
   if (persistenceError !== null) yield `its result was not stored: ${persistenceError}`;
 }
 

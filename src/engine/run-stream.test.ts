@@ -92,3 +92,25 @@ test("units that never wait leave the process time for its timers", async () => 
   clearInterval(timer);
   expect(fired).toBeGreaterThan(2);
 });
+
+test("however many run at once, what never waits is stopped for a turn of the event loop after the same time", async () => {
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonic: () => nowMs };
+  const runs: number[] = [];
+  let sinceTurn = 0;
+  let isWatching = true;
+  const watch = (): void => {
+    runs.push(sinceTurn);
+    sinceTurn = 0;
+    if (isWatching) setImmediate(watch);
+  };
+  setImmediate(watch);
+  const run = async (): Promise<void> => {
+    sinceTurn++;
+    nowMs++;
+  };
+  await stream(1000, 50, run, { clock });
+  isWatching = false;
+  // Five units take the time of a turn; those that were under way by then come to their end.
+  expect(Math.max(...runs)).toBeLessThanOrEqual(60);
+});

@@ -19,7 +19,8 @@ const longestTurnMs = 5;
 export async function runStream<Unit>({ next, limit, signal, clock, run }: StreamOptions<Unit>): Promise<void> {
   const failures: unknown[] = [];
   let isOver = false;
-  let asking: Promise<Unit | null> = Promise.resolve(null);
+  let asking: Promise<unknown> | null = null;
+  let turning: Promise<void> | null = null;
   let turnBegan = clock.monotonic();
 
   async function work(): Promise<void> {
@@ -27,31 +28,48 @@ export async function runStream<Unit>({ next, limit, signal, clock, run }: Strea
       const unit = await ask();
       if (unit === null || signal.aborted) return;
       await run(unit);
-      if (clock.monotonic() - turnBegan < longestTurnMs) continue;
-      await setImmediate();
-      turnBegan = clock.monotonic();
+      if (clock.monotonic() - turnBegan >= longestTurnMs) await turn();
     }
   }
 
-  function ask(): Promise<Unit | null> {
-    asking = askAfter(asking);
-    return asking.then(ended, failed);
+  // One turn for all: were each to wait for its own, they would go on one after the other, each for as long as all may.
+  function turn(): Promise<void> {
+    turning ??= setImmediate().then(() => {
+      turning = null;
+      turnBegan = clock.monotonic();
+    });
+    return turning;
   }
 
-  async function askAfter(earlier: Promise<Unit | null>): Promise<Unit | null> {
-    await earlier;
-    return isOver || signal.aborted ? null : await next();
+  async function ask(): Promise<Unit | null> {
+    for (let earlier = asking; earlier !== null; earlier = asking) await earlier;
+    if (isOver || signal.aborted) return null;
+    try {
+      const answer = next();
+      // Most units are at hand; only the others have to be waited for, and by all.
+      const unit = answer instanceof Promise ? await waitFor(answer) : answer;
+      if (unit === null) isOver = true;
+      return unit;
+    } catch (error) {
+      isOver = true;
+      failures.push(error);
+      return null;
+    }
   }
 
-  function ended(unit: Unit | null): Unit | null {
-    if (unit === null) isOver = true;
-    return unit;
-  }
-
-  function failed(error: unknown): null {
-    if (!isOver) failures.push(error);
-    isOver = true;
-    return null;
+  async function waitFor(answer: Promise<Unit | null>): Promise<Unit | null> {
+    const settled = answer.then(
+      (unit) => {
+        asking = null;
+        if (unit === null) isOver = true;
+      },
+      () => {
+        asking = null;
+        isOver = true;
+      },
+    );
+    asking = settled;
+    return await answer;
   }
 
   async function guarded(): Promise<void> {

@@ -180,7 +180,7 @@ export interface Environment {
    * Runs a command with stdin closed and resolves when it has ended and its output has been delivered.
    * When the signal is aborted, everything the command started is killed first, daemons included; then it rejects
    * with the signal's reason. Rejects with `environment_lost` (transient) when the environment is gone, and
-   * with `environment_start_failed` when the first command shows that it never was of use.
+   * with `task_unfit` or `environment_start_failed` when the first command shows that it never was of use.
    */
   exec(request: ExecRequest): Promise<ExecResult>;
   copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void>;
@@ -273,9 +273,12 @@ export interface EnvironmentProvider extends AsyncDisposable {
   readonly snapshots?: SnapshotStore | undefined;
   /**
    * Asks the engine behind it whether it can work; rejects with `provider_unavailable` and the remedy. Opening a
-   * provider asks nothing. Resolves with what works less well here than it could, each with its remedy.
+   * provider asks nothing. Settings that the engine cannot follow are `config_invalid` with a problem for each, whose
+   * `path` is that inside `provider_config`. Resolves with what works less well here than it could, each with its remedy.
    */
   probe(signal: AbortSignal): Promise<readonly string[]>;
+  /** Which engine stands behind it, its version and where it is, for people. Asked after `probe`. */
+  describe?(signal: AbortSignal): Promise<string>;
   /** What all its environments share, so that a job that asks for more can be told; null when that is not known. Asked after `probe`. */
   capacity?(signal: AbortSignal): Promise<Capacity | null>;
   /** What a task gets here, or what is wrong with it; `io_failed` and `config_invalid` count as its problems too. */
@@ -284,7 +287,10 @@ export interface EnvironmentProvider extends AsyncDisposable {
   buildImage(request: BuildImageRequest): Promise<string>;
   /** Rejects with `image_pull_failed`. */
   pullImage(request: PullImageRequest): Promise<string>;
-  /** Rejects with `environment_start_failed` or `resource_allocation_failed`; what had been started is then gone. */
+  /**
+   * Rejects with `environment_start_failed` or `resource_allocation_failed`, with `task_unfit` when the task's image or
+   * limits are such that it never can start, and `config_invalid` when the settings are; what had been started is then gone.
+   */
   createEnvironment(request: CreateEnvironmentRequest): Promise<Environment>;
   /** Every environment of this provider that carries all the given labels, whoever made it. */
   findEnvironments(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly FoundEnvironment[]>;

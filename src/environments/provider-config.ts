@@ -1,5 +1,5 @@
-import { knownKeysAt } from "../base/schema-shape.ts";
-import { describeUnknown } from "../base/suggest.ts";
+import type { z } from "zod";
+import { describeSchemaIssue, valueAt } from "../base/schema-problems.ts";
 import type { ConfigIssue, ConfigSchema, ProviderModule } from "./environment.ts";
 
 export type ProviderConfigCheck =
@@ -10,16 +10,19 @@ export type ProviderConfigCheck =
 export async function checkProviderConfig(module: ProviderModule, config: unknown): Promise<ProviderConfigCheck> {
   const result = await module.configSchema["~standard"].validate(config);
   if (!result.issues) return { value: result.value };
-  return { issues: result.issues.flatMap((issue) => plainIssues(issue, module.configSchema)) };
+  return { issues: result.issues.flatMap((issue) => plainIssues(issue, module.configSchema, config)) };
 }
 
-// Zod's issue about unknown keys stands at their table and names them in its own words; each key gets its own line here.
-function plainIssues(issue: ConfigIssue, schema: ConfigSchema): { path: (string | number)[]; message: string }[] {
+// Zod's own words are those of a programmer; another schema's are taken as they are.
+function plainIssues(
+  issue: ConfigIssue,
+  schema: ConfigSchema,
+  config: unknown,
+): { path: (string | number)[]; message: string }[] {
   const path = pathOf(issue);
-  const { code, keys } = issue as { readonly code?: unknown; readonly keys?: unknown };
-  if (code !== "unrecognized_keys" || !Array.isArray(keys)) return [{ path, message: issue.message }];
-  const known = knownKeysAt(schema, path);
-  return keys.map((key) => ({ path: [...path, String(key)], message: describeUnknown("key", String(key), known) }));
+  if (!("_zod" in schema) || !("code" in issue)) return [{ path, message: issue.message }];
+  const told = { ...issue, path, input: valueAt(config, path) } as unknown as z.core.$ZodIssue;
+  return describeSchemaIssue(told, schema).map(({ path: at, message }) => ({ path: at, message }));
 }
 
 function pathOf(issue: ConfigIssue): (string | number)[] {

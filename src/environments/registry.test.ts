@@ -99,11 +99,11 @@ test("everything that is wrong with a config is told with plain paths", async ()
 test("the memory provider's config needs a handler, takes a price and nothing else", async () => {
   const module = await loadProviderModule("memory", dir);
   expect(await checkProviderConfig(module, { handler: "./h.ts" })).toEqual({
-    value: { handler: "./h.ts", price_per_hour: 0 },
+    value: { handler: "./h.ts" },
   });
-  const check = await checkProviderConfig(module, { price_per_hour: -1, pirce: 1 });
+  const check = await checkProviderConfig(module, { price: -1, pirce: 1 });
   expect(check.issues?.map((issue) => issue.path.join("."))).toEqual(
-    expect.arrayContaining(["handler", "price_per_hour", "pirce"]),
+    expect.arrayContaining(["handler", "price", "pirce"]),
   );
   expect((await checkProviderConfig(module, { handlr: "./h.ts" })).issues).toContainEqual({
     path: ["handlr"],

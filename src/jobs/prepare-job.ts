@@ -93,7 +93,9 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
       warnings,
       selection,
       async probe() {
-        await askAdapter(provider.name, "probe", () => provider.probe(signal));
+        await askAdapter(provider.name, "probe", () => provider.probe(signal)).catch((error: unknown) => {
+          throw placeSettings(job, error);
+        });
         checkAbilities(job, provider);
         const ask = async (): Promise<Capacity | null> => (await provider.capacity?.(signal)) ?? null;
         warnings.push(...capacityWarnings(job, plan.trials, await askAdapter(provider.name, "capacity", ask)));
@@ -138,6 +140,22 @@ async function checkConfig(job: Job, module: ProviderModule): Promise<unknown> {
     `provider_config does not fit environment type "${module.name}"; nothing was started`,
     { problems },
   );
+}
+
+// An adapter knows its settings, but not where a person wrote them.
+function placeSettings(job: Job, error: unknown): unknown {
+  if (!(error instanceof RolloutError) || error.code !== "config_invalid" || error.problems.length === 0) return error;
+  const problems = error.problems.map((problem): Problem => {
+    const inside = (problem.path ?? "").match(/[^.[\]"]+/g) ?? [];
+    const path = [
+      "environment",
+      "provider_config",
+      ...inside.map((part) => (/^\d+$/.test(part) ? Number(part) : part)),
+    ];
+    return { ...problem, ...job.placeOf(path), path: formatPath(path) };
+  });
+  const { message, hint, code } = error;
+  return new RolloutError(code, message, { problems, hint, cause: error });
 }
 
 function checkAbilities(job: Job, provider: EnvironmentProvider): void {

@@ -20,6 +20,8 @@ export interface LiveDisplayOptions {
 
 export interface LiveDisplay {
   readonly onEvent: RunListener;
+  /** Lets a line scroll by above the block. */
+  readonly print: (line: string) => void;
   /** To be called when the terminal has changed its size. */
   readonly resize: () => void;
   /** Takes the live block away, gives the cursor back and leaves no timer; later calls do nothing. */
@@ -100,6 +102,11 @@ export function createLiveDisplay(options: LiveDisplayOptions): LiveDisplay {
       if (closed) return;
       progress.apply(event, clock.monotonic());
       happened.push(...linesOf(event, progress, told, style));
+      hurry();
+    },
+    print(line) {
+      if (closed) return;
+      happened.push(plainText(line));
       hurry();
     },
     resize: hurry,

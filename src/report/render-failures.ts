@@ -10,11 +10,14 @@ const mostTypes = 10;
 const blameWords: Readonly<Record<Blame, string>> = {
   agent: "by the agent",
   task: "by the task",
+  configuration: "by the configuration",
   infrastructure: "by infrastructure",
   rollout: "by Rollout itself",
   nobody: "cancelled",
 };
 const mostCauses = 3;
+// Enough for the longest name that a message begins with.
+const mostLines = 3;
 
 /** The failures of a run by type, and within a type by what led to it. */
 export function renderFailures(summary: RunSummary, columns: number, style: Style): string[] {
@@ -44,7 +47,7 @@ function renderType(
   const only = causes.length === 1 ? causes[0] : undefined;
   const kept = scored > 0 ? `${countText(scored, summary.run.shape.unitNoun)} scored all the same` : "";
   const lines = [
-    ...(only ? wrapText(plainText(only.firstMessage), room, 2) : renderCauses(failure, room, style)),
+    ...(only ? wrapText(plainText(only.firstMessage), room, mostLines) : renderCauses(failure, room, style)),
     ...renderPlaces(failure, summary, room),
     ...wrapText(kept, room, 2),
   ];
@@ -68,12 +71,12 @@ function renderCauses(failure: FailureDetails, columns: number, style: Style): s
   return [...entries, ...(hidden > 0 ? [style.dim(`  + ${rest}`)] : [])];
 }
 
-/** A message in two lines at most, whose origin is still read when the message is too long. */
+/** A message in a few lines, whose origin is still read when the message is too long. */
 function wrapCause(message: string, origin: string | null, columns: number): string[] {
   const text = plainText(message).trim() || "no message";
-  if (origin === null) return wrapText(text, columns, 2);
+  if (origin === null) return wrapText(text, columns, mostLines);
   const end = plainText(` (${origin})`);
-  const lines = wrapText(text, columns, 2);
+  const lines = wrapText(text, columns, mostLines);
   const last = fitWidth(lines.at(-1) ?? "", columns - displayWidth(end));
   return [...lines.slice(0, -1), last + end];
 }

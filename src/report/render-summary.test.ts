@@ -242,6 +242,16 @@ describe("renderSummary", () => {
     expect(text).toMatch(/cpe +terminal-bench +100% .* 8 of 10 +80%/);
   });
 
+  test("the name that a message begins with is there as a whole, however long it is", () => {
+    const image = `registry.example.org:5000/${"team/".repeat(12)}base-image-of-the-lab:2026-11-16`;
+    const message = `the base image ${image} cannot be had: failed to do request: dial tcp: no such host`;
+    const text = render([{ failure: { type: "environment_build_failed", message, blame: "infrastructure" } }], {
+      columns: 80,
+    });
+    expect(text.replaceAll(/\s/g, "")).toContain(image);
+    expect(text.split("\n").every((line) => line.length <= 80)).toBe(true);
+  });
+
   test("what infrastructure did is told apart, in the failures and in a rate of its own", () => {
     const lost = { type: "environment_start_failed", message: "no engine", blame: "infrastructure" } as const;
     const own = { type: "agent_execution_failed", message: "exit code 1", blame: "agent" } as const;

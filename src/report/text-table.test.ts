@@ -90,7 +90,7 @@ describe("wrapText", () => {
     expect(wrapText("", 9, 2)).toEqual([]);
   });
 
-  test("cuts a word that is too long", () => {
-    expect(wrapText("incomprehensible word", 8, 3)).toEqual(["incompr…", "word"]);
+  test("breaks a word that is too long", () => {
+    expect(wrapText("incomprehensible word", 8, 3)).toEqual(["incompre", "hensible", "word"]);
   });
 });

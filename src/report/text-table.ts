@@ -103,12 +103,28 @@ export function joinParts(parts: readonly Cell[], separator: string, columns: nu
   return lines;
 }
 
-/** A text that is broken between words into lines of at most `columns`; a longer word is cut. */
+/** A text that is broken between words into lines of at most `columns`, and inside a word that is longer. */
 export function wrapText(text: string, columns: number, mostLines: number): string[] {
-  return wrapWords(text.split(" "), columns, mostLines);
+  const words = text.split(" ").flatMap((word) => breakWord(word, columns));
+  return wrapWords(words, columns, mostLines);
 }
 
-/** The same for words that may have spaces in them. */
+// Names of images and paths are read to be typed again; a piece of one is of no use.
+function breakWord(word: string, columns: number): string[] {
+  if (displayWidth(word) <= columns || columns < 2) return [word];
+  const pieces: string[] = [];
+  let piece = "";
+  for (const character of word) {
+    if (displayWidth(piece + character) > columns) {
+      pieces.push(piece);
+      piece = "";
+    }
+    piece += character;
+  }
+  return [...pieces, piece];
+}
+
+/** The same for words that may have spaces in them; a longer word is cut. */
 export function wrapWords(words: readonly string[], columns: number, mostLines: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -8,13 +8,13 @@ export interface Mark {
 }
 
 /** Who is to answer for a failure; `nobody` for one that was asked for. */
-export type Blame = "agent" | "task" | "infrastructure" | "rollout" | "nobody";
+export type Blame = "agent" | "task" | "configuration" | "infrastructure" | "rollout" | "nobody";
 
 /** What a unit honestly ended with instead of a mark. */
 export interface UnitFailure {
   readonly type: string;
   readonly message: string;
-  /** `infrastructure` when neither what was measured nor its task is to blame. */
+  /** `infrastructure`, or `configuration`, when neither what was measured nor its task is to blame. */
   readonly cause?: string | null | undefined;
   readonly blame?: Blame | undefined;
 }

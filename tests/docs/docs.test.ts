@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { cannotRun } from "../e2e/rollout-cli.ts";
+import { dockerConfigSchema } from "../../src/environments/docker/docker-config-schema.ts";
 import { failureTypes } from "../../src/jobs/trial/failure.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -99,6 +100,14 @@ test("the index of the documents names every guide and decision", () => {
   const index = linksOf(readText("docs/README.md"));
   const pages = globSync("docs/{guides,decisions}/*.md", { cwd: root }).map((file) => file.slice("docs/".length));
   expect(pages.filter((page) => !index.includes(page))).toEqual([]);
+});
+
+test("the guide to Docker has every key of its provider_config, and no other", () => {
+  const table = /\n## provider_config\n[^]*?(\| key [^]*?)\n\n/.exec(readText("docs/guides/docker.md"))?.[1] ?? "";
+  const named = [...table.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = ""]) => cell.match(/[\w.]+/g) ?? []);
+  const { build, price_per_hour: _alias, ...keys } = dockerConfigSchema.shape;
+  const inside = Object.keys(build.def.innerType.shape).map((key) => `build.${key}`);
+  expect(named.toSorted()).toEqual([...Object.keys(keys), ...inside].toSorted());
 });
 
 describe("the SPEC names", () => {

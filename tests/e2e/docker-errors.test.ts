@@ -72,6 +72,47 @@ describe("before anything starts:", () => {
     expect(existsSync(room.path("jobs"))).toBe(false);
   });
 
+  test("what the engine does not have is told at its place, all at once", async (context) => {
+    const room = await makeDockerRoom(context);
+    const provider_config = {
+      network: "no-such-network",
+      runtime: "no-such-runtime",
+      mounts: [{ source: "./no-such-folder", target: "/data" }],
+    };
+    await room.writeDockerJob({ a: plainTask }, { environment: { type: "docker", provider_config } });
+    const running = room.startJob();
+    const { code, stderr } = await running.ended;
+    expect(code, stderr).toBe(2);
+    expect(stderr).toMatch(
+      /job\.yaml:\d+:\d+ environment\.provider_config\.network: unknown network "no-such-network"/,
+    );
+    expect(stderr).toContain("docker network create no-such-network");
+    expect(stderr).toMatch(/environment\.provider_config\.runtime: unknown runtime "no-such-runtime"; known: .*runc/);
+    expect(stderr).toMatch(/environment\.provider_config\.mounts\[0\]\.source: .*no-such-folder does not exist/);
+    expect(existsSync(room.path("jobs"))).toBe(false);
+    expect(await room.containersOf(running.pid)).toEqual([]);
+  });
+
+  test("a container whose network is to be shared must be there", async (context) => {
+    const room = await makeDockerRoom(context);
+    const environment = { type: "docker", provider_config: { network: "container:no-such-container" } };
+    await room.writeDockerJob({ a: plainTask }, { environment });
+    const { code, stderr } = await room.runJob();
+    expect(code, stderr).toBe(2);
+    expect(stderr).toContain('the engine has no container "no-such-container"');
+  });
+
+  test("names that no engine knows are found without one", async () => {
+    const room = await makeRoom();
+    await room.writeTask("tasks/a", plainTask);
+    const provider_config = { cap_add: ["NET_ADMINN"], cap_drop: ["CAP_CHOWN", "nothing"] };
+    await room.writeJob({ environment: { type: "docker", provider_config }, agents: [{ name: "oracle" }] });
+    const { code, stderr } = await room.run(["job.yaml"]);
+    expect(code, stderr).toBe(2);
+    expect(stderr).toContain('provider_config.cap_add[0]: unknown capability "NET_ADMINN"; did you mean "NET_ADMIN"?');
+    expect(stderr).toMatch(/provider_config\.cap_drop\[1\]: unknown capability "nothing"; known: ALL, .*SYS_ADMIN/);
+  });
+
   test("a task with neither a Dockerfile nor an image is invalid, and costs no container", async (context) => {
     const { result } = await failOne(context, withToml(""));
     expect(result).toMatchObject({
@@ -118,8 +159,17 @@ describe("while an image is made:", () => {
   });
 
   test("a base image that cannot be had is named", async (context) => {
-    const { result } = await failOne(context, withDockerfile("FROM localhost:9/no-such/base:1\n"));
-    expect(result.error).toMatchObject({ type: "environment_build_failed", message: contains("no-such/base:1") });
+    const { room, result } = await failOne(context, withDockerfile("FROM localhost:9/no-such/base:1\n"));
+    expect(result.error?.type).toBe("environment_build_failed");
+    const named = "the base image localhost:9/no-such/base:1 cannot be had: ";
+    expect(result.error?.message).toMatch(new RegExp(`^${named}`));
+    for (const words of [
+      ["show", "jobs/job"],
+      ["show", "jobs/job/oracle/tasks/a__1"],
+    ])
+      expect((await room.run(words)).stdout).toContain(named.trim());
+    const log = /log: (\S+build\.log)/.exec((await room.run(["show", "jobs/job/oracle/tasks/a__1"])).stdout)?.[1];
+    expect(await room.read(log ?? "none")).toContain("localhost:9/no-such/base:1");
   });
 
   test("a Dockerfile that cannot be read is the task's fault", async (context) => {
@@ -145,33 +195,59 @@ describe("while an image is made:", () => {
 });
 
 describe("while a container starts:", () => {
-  test("what the engine refuses to start fails the start, and nothing of it is left", async (context) => {
-    const environment = { type: "docker", provider_config: { runtime: "no-such-runtime" } };
-    const { result } = await failOne(context, plainTask, { environment });
-    expect(result.error).toMatchObject({
-      type: "environment_start_failed",
-      message: contains("no-such-runtime"),
-      cause: "infrastructure",
+  const retry = { max_attempts: 2, initial_delay_ms: 10 };
+  const withConfig = (provider_config: object): Record<string, unknown> => ({
+    environment: { type: "docker", provider_config },
+    retry,
+  });
+  const refused = { tries: 1, environment: null, timestamps: { agent_setup_started_at: null } };
+
+  test("a user that the image does not have is the task's fault, and is not tried again", async (context) => {
+    const { result } = await failOne(context, withDockerfile(`FROM ${base}\nUSER no-such-user\n`), { retry });
+    expect(result).toMatchObject({
+      ...refused,
+      error: { type: "environment_start_failed", message: contains("no-such-user"), cause: null, blame: "task" },
     });
-    expect(result).toMatchObject({ environment: null, timestamps: { agent_setup_started_at: null } });
   });
 
-  test("a network that does not exist fails the start, and what was made for it is gone", async (context) => {
-    const environment = { type: "docker", provider_config: { network: "no-such-network" } };
-    const { result } = await failOne(context, plainTask, { environment });
-    expect(result.error).toMatchObject({ type: "environment_start_failed", message: contains("no-such-network") });
+  test.for<[string, object]>([
+    ["user", { user: "no-such-user" }],
+    ["gpus", { gpus: "all" }],
+    ["ulimits", { ulimits: { nofile: 99_999_999_999_999 } }],
+  ])(
+    "a setting that the engine cannot follow (%s) is to blame itself, and is not tried again",
+    async ([key, config], context) => {
+      const { room, result } = await failOne(context, plainTask, withConfig(config));
+      expect(result).toMatchObject({
+        ...refused,
+        error: {
+          type: "environment_start_failed",
+          message: contains(`provider_config.${key}`),
+          cause: "configuration",
+          blame: "configuration",
+        },
+      });
+      expect(await room.jobResult()).toMatchObject({ blame: { configuration: 1 } });
+    },
+  );
+
+  test("a limit that no container can live in is the task's fault", async (context) => {
+    const toml = `[environment]\n${image}\nmemory = "1Mi"\n`;
+    const { result } = await failOne(context, withToml(toml), { retry });
+    expect(result).toMatchObject({ ...refused, error: { message: contains("memory limit"), blame: "task" } });
   });
 
   test("an image that nothing can keep alive fails the start, once, with what the container said", async (context) => {
     const dockerfile = `FROM ${base}\nRUN rm -f /bin/sleep /usr/bin/sleep\n`;
-    const retry = { max_attempts: 2, initial_delay_ms: 10 };
     const { room, result } = await failOne(context, withDockerfile(dockerfile), { retry });
     expect(result).toMatchObject({
       tries: 1,
-      error: { type: "environment_start_failed", message: contains("exit code 127"), cause: "infrastructure" },
+      error: { type: "environment_start_failed", message: contains("exit code 127"), cause: null, blame: "task" },
     });
     expect(result.error?.message).toContain("exec sleep failed");
-    expect(await room.read("jobs/job/oracle/tasks/a__1/error.txt")).toContain("hint: use an image that has `sleep`");
+    const hint = "hint: use an image that has `sleep`";
+    expect(await room.read("jobs/job/oracle/tasks/a__1/error.txt")).toContain(hint);
+    expect((await room.run(["show", "jobs/job/oracle/tasks/a__1"])).stdout).toContain(hint);
   });
 });
 
@@ -213,6 +289,19 @@ describe("while the agent works:", () => {
       type: "agent_execution_failed",
       message: contains("killed by the memory limit of 64Mi"),
       cause: null,
+    });
+  });
+
+  test("a process that the memory limit kills is a warning when the agent goes on without it", async (context) => {
+    const room = await makeDockerRoom(context);
+    const toml = `[environment]\n${image}\nmemory = "64Mi"\n`;
+    const execute = "dd if=/dev/zero of=/dev/null bs=300M count=1; mkdir -p /app && touch /app/done";
+    await room.writeDockerJob({ a: withToml(toml) }, scripted(execute));
+    expect(await room.runJob()).toMatchObject({ code: 0 });
+    expect(await room.trial("agent/tasks/a__1")).toMatchObject({
+      reward: 1,
+      error: null,
+      warnings: ["the memory limit of 64Mi killed something that agent execution had started"],
     });
   });
 

@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { base, makeDockerRoom, plainTask } from "./docker-rig.ts";
-import type { TaskOptions } from "./rollout-cli.ts";
+import { root, type TaskOptions } from "./rollout-cli.ts";
 
 const built: TaskOptions = { ...plainTask, toml: "", dockerfile: `FROM ${base}\nWORKDIR /app\n` };
 
@@ -19,6 +21,13 @@ describe("a job in containers:", () => {
       ["nop", "b", 0],
     ]);
     expect(await room.containersOf(running.pid)).toEqual([]);
+    // Every fact of a container is in the contract.
+    const { environment } = await room.trial("oracle/tasks/a__1");
+    const spec = await readFile(join(root, "SPEC.md"), "utf8");
+    const told = /`docker` \(the default\):[^]*?\n- `local`/.exec(spec)?.[0] ?? "";
+    expect(environment).toMatchObject({ provider: "docker", engine: "docker", limits: { storage: null } });
+    for (const fact of [...Object.keys(environment ?? {}), ...Object.keys(environment?.["limits"] ?? {})])
+      expect(told).toContain(`\`${fact}\``);
   });
 
   test("work in a volume of the image reaches tests that run elsewhere", async (context) => {

@@ -112,8 +112,36 @@ test("a second interrupt stops waiting for a removal that hangs, and tells how t
   const [id = ""] = await room.containersOf(running.pid);
   expect(code).toBe(130);
   expect(stderr).toContain(`docker rm -f -v ${id.slice(0, 12)}`);
+  expect(stderr).toContain("remove all that is left with: rollout clean");
   expect((await room.trial("agent/tasks/a__1")).error).toMatchObject({ type: "trial_cancelled" });
-  await room.removeContainer(id);
+  expect(await room.startWords("clean").ended).toMatchObject({ code: 0 });
+  expect(await room.containersOf(running.pid)).toEqual([]);
+});
+
+test.for([
+  { refusals: 1, which: "the first", code: 0, outcome: { tries: 2, reward: 1, error: null } },
+  {
+    refusals: 1000,
+    which: "every",
+    code: 3,
+    outcome: { tries: 2, error: { type: "agent_execution_failed", cause: "infrastructure" } },
+  },
+])("where the engine refuses $which command a job ends with $code after one retry", async (round, context) => {
+  const room = await makeDockerRoom(context);
+  const engine = await openWatchedEngine(room.path("engine.sock"));
+  const passes = [{ name: "agent", execute: "mkdir -p /app; touch /app/done" }];
+  await room.writeDockerJob({ a: plainTask }, { agents: passes, retry });
+  let asked = 0;
+  engine.watch(({ kind, line }) => {
+    const isCommand = kind === "asked" && /^POST \S+\/containers\/\w+\/exec/.test(line);
+    return isCommand && ++asked <= round.refusals ? "refuse" : "pass";
+  });
+  const running = room.startWith({ DOCKER_HOST: engine.address });
+  const { code, stderr } = await running.ended;
+  expect(code, stderr).toBe(round.code);
+  expect(await room.trial("agent/tasks/a__1")).toMatchObject(round.outcome);
+  expect(await room.read(`${trialDir}/retries/1/error.txt`)).toContain("the engine is out of sorts");
+  expect(await room.containersOf(running.pid)).toEqual([]);
 });
 
 test("an image that vanishes while a job runs fails what still needs it, and names it", async (context) => {

@@ -32,3 +32,16 @@ test("an adapter says what its config lacks before anything starts", async () =>
   expect(code).toBe(2);
   expect(stderr).toContain("environment.provider_config.hosts: is required: a list of addresses");
 });
+
+test("an address of the pool that does not answer is told at its own key, and DOCKER_HOST is not blamed", async (context) => {
+  if (docker?.reason) cannotRun(context, docker.reason);
+  const room = await makeRoom();
+  const job = join(root, "examples/engine-pool/job.yaml");
+  const gone = `unix://${room.path("gone.sock")}`;
+  const { code, stderr } = await room.run([job], { env: { FIRST_ENGINE: address, SECOND_ENGINE: gone } });
+  expect(code, stderr).toBe(2);
+  expect(stderr).toMatch(/job\.yaml:\d+:\d+ environment\.provider_config\.hosts\[1\]: the engine at /);
+  expect(stderr).toContain(gone);
+  expect(stderr).not.toContain("DOCKER_HOST");
+  expect(await room.files("jobs")).toEqual([]);
+});

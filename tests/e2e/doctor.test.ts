@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { makeRoom } from "./rollout-cli.ts";
+import { findEngines } from "../engines/find-engines.ts";
+import { cannotRun, makeRoom } from "./rollout-cli.ts";
 
 interface Findings {
   readonly environments: readonly { readonly type: string; readonly works: boolean | null; readonly words: string[] }[];
@@ -28,3 +29,18 @@ test("a job on an engine that does not answer ends before it starts, with the sa
   expect(stderr).toMatch(/no-engine\.sock[^]*environment\.type: local/);
   expect(await room.files("jobs")).toEqual([]);
 });
+
+for (const engine of await findEngines()) {
+  test(`doctor tells the version and the address of ${engine.name}`, async (context) => {
+    if (engine.reason !== null) cannotRun(context, engine.reason);
+    const room = await makeRoom();
+    const DOCKER_HOST = engine.env["DOCKER_HOST"] ?? process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock";
+    const { stdout } = await room.run(["doctor", "--json"], { env: { ...engine.env, DOCKER_HOST } });
+    const docker = (JSON.parse(stdout) as Findings).environments.find(({ type }) => type === "docker");
+    const name = engine.name === "podman" ? "Podman" : "Docker";
+    expect(docker?.works).toBe(true);
+    expect(docker?.words[0]).toMatch(
+      new RegExp(`^${name} \\d+\\.\\S+ \\(API \\d+\\.\\d+, linux/\\w+\\) at ${DOCKER_HOST}$`),
+    );
+  });
+}

@@ -184,6 +184,110 @@ test("the example runs on its own messages and on the same ones as a dataset", a
   expect(read(stored).runs[0]?.scorers[0]).toMatchObject({ scorer_id: "json-equals", mean: 4 / 6 });
 });
 
+describe("code of a person's own", () => {
+  test("may print: stdout stays what it is for, and the lines are seen", async () => {
+    await room.write(
+      "loud.eval.ts",
+      `console.log("loading");
+       export default { data: [{ input: 1 }], target: (n: number) => { console.log("called", n); return n; } };`,
+    );
+    const end = await room.run(["eval", "loud.eval.ts", "--json"]);
+    expect(read(end).runs[0]).toMatchObject({ succeeded_count: 1 });
+    expect(end.stderr).toContain("loading\n");
+    expect(end.stderr).toContain("called 1\n");
+  });
+
+  test("that ends the process is told, with a way to go on, and does not look like success", async () => {
+    await room.write(
+      "exit.eval.ts",
+      `export default {
+         data: Array.from({ length: 8 }, (_, n) => ({ input: n })),
+         target: (n: number) => (n === 5 ? process.exit(0) : n),
+         maxConcurrency: 1,
+       };`,
+    );
+    const { code, stderr } = await room.run(["eval", "exit.eval.ts"]);
+    expect(code).toBe(3);
+    expect(stderr).toContain("ended from within");
+    expect(stderr).toContain("rollout eval exit.eval.ts --resume");
+  });
+
+  test("that rejects with nobody waiting costs the exit code, not the run", async () => {
+    await room.write(
+      "stray.eval.ts",
+      `export default {
+         data: [{ input: 1 }, { input: 2 }],
+         target: async (n: number) => {
+           void Promise.reject(new Error("floating " + n));
+           await new Promise((resolve) => setTimeout(resolve, 20));
+           return n;
+         },
+       };`,
+    );
+    const { code, stdout, stderr } = await room.run(["eval", "stray.eval.ts"]);
+    expect(code).toBe(3);
+    expect(stdout).toContain("2 items");
+    expect(stderr).toContain("an error that nothing waited for: floating 1");
+  });
+});
+
+describe("going on", () => {
+  const three = `
+    import { appendFileSync } from "node:fs";
+    const run = (name: string, length: number) => ({
+      name,
+      data: Array.from({ length }, (_, n) => ({ id: name + n, input: n })),
+      target: async function step(n: number) {
+        appendFileSync("calls.txt", name + n + "\\n");
+        if (process.env["SLOW"]) await new Promise((resolve) => setTimeout(resolve, 100));
+        return n;
+      },
+      scorers: [function one() { return 1; }],
+      maxConcurrency: 2,
+    });
+    export default [run("a", 3), run("b", 20), run("c", 2)];
+  `;
+
+  test("takes up what was cut off, leaves what is finished, begins what was not, and sums it all up", async () => {
+    await room.write("three.eval.ts", three);
+    const running = room.start(["eval", "three.eval.ts"], { env: { SLOW: "1" } });
+    await expect.poll(() => room.read("calls.txt").catch(() => ""), { timeout: 30_000 }).toContain("b5\n");
+    running.kill("SIGINT");
+    const cut = await running.ended;
+    expect(cut.stderr).toContain("c was not begun");
+    expect(cut.stdout).toContain("rollout eval three.eval.ts --resume");
+    const resumed = await room.run(["eval", "three.eval.ts", "--resume"]);
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(resumed.stderr).toContain("a is finished already");
+    expect(resumed.stdout).toContain("20 items scored · 20 passed");
+    expect(resumed.stdout).toContain("2 items scored");
+    const calls = (await room.read("calls.txt")).trim().split("\n");
+    expect(calls.filter((call) => call.startsWith("a"))).toHaveLength(3);
+  });
+
+  test("with other items than before is refused", async () => {
+    const running = room.start(["eval", "double.eval.ts", "--concurrency", "2"], { env: { SLOW: "1" } });
+    await expect.poll(() => room.read("calls.txt").catch(() => ""), { timeout: 30_000 }).toContain("4\n");
+    running.kill("SIGINT");
+    await running.ended;
+    await room.write("double.eval.ts", file.replace("input: n,", "input: n + 1,"));
+    const { code, stderr } = await room.run(["eval", "double.eval.ts", "--resume"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("the items given in code were others");
+  });
+
+  test("needs no items in the file when a dataset is named", async () => {
+    await room.write("target.eval.ts", "export default { target: (n: number) => n };");
+    await room.write("numbers.jsonl", '{"input": 1}\n{"input": 2}\n');
+    await room.run(["dataset", "import", "numbers.jsonl"]);
+    const { code, stdout } = await room.run(["eval", "target.eval.ts", "--dataset", "numbers"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("numbers@1");
+    const without = await room.run(["eval", "target.eval.ts"]);
+    expect(without.stderr).toContain('its export "default" has target, and no data');
+  });
+});
+
 describe("rollout show", () => {
   test("shows a stored run, its worst item, and everything as JSON", async () => {
     const end = await room.run(["eval", "double.eval.ts", "--json"], { env: { FAIL: "3" } });

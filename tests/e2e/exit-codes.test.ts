@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
-import { agentOf, makeJobRoom, makeRoom, scriptedEnvironment } from "./rollout-cli.ts";
+import { agentOf, command, makeJobRoom, makeRoom, scriptedEnvironment } from "./rollout-cli.ts";
 
 describe("a job that ran", () => {
   test("exits with 0 when every trial has its reward, whatever the reward is", async () => {
@@ -218,6 +218,21 @@ describe("a command that cannot be carried out ends with 2:", () => {
     const { code, stderr } = await room.run(["run", "."]);
     expect(code).toBe(2);
     expect(stderr).toContain("is a directory, not a job file");
+    expect(stderr).toContain("rollout job.yaml");
+  });
+
+  test("a directory of tasks instead of its tasks, with a command that works", async () => {
+    const room = await makeRoom();
+    for (const name of ["b", "a"]) await room.writeTask(`my tasks/${name}`);
+    const refused = await room.run(["run", "--agent", "nop", "my tasks/"]);
+    expect(refused.code).toBe(2);
+    const advice = / name its tasks: rollout (.*)/.exec(refused.stderr)?.[1] ?? "";
+    expect(advice).toBe("run --agent nop 'my tasks'/*");
+    const shell = ["bash", "-c", `"$@" plan ${advice.replace("run ", "")}`, "bash", ...command];
+    expect(await room.run([], { command: shell })).toMatchObject({ code: 0 });
+    await room.write("my tasks/README.md", "");
+    const mixed = await room.run(["run", "--agent", "nop", "my tasks"]);
+    expect(mixed.stderr).toContain("run --agent nop 'my tasks/a' 'my tasks/b'\n");
   });
 
   test("a job name whose directory is there already, which stays as it is", async () => {

@@ -238,6 +238,18 @@ describe("init", () => {
     expect(job.problems.filter((problem) => problem.severity === "error")).toEqual([]);
   });
 
+  test.each(["docker", "local"])("writes a task that asks for nothing that %s would warn about", async (type) => {
+    const room = await makeRoom();
+    await room.run(["init", "task", "my-task"]);
+    await room.write(
+      "job.yaml",
+      `environment: { type: ${type} }\nagents: [{ name: nop }]\ndatasets: [{ tasks: [my-task] }]\n`,
+    );
+    const { code, stdout, stderr } = await room.run(["plan", "job.yaml"]);
+    expect(code, stderr).toBe(0);
+    expect(`${stdout}${stderr}`).not.toMatch(/limit|storage|memory/);
+  });
+
   test("points editors to a schema that is there", async () => {
     const room = await makeRoom();
     await room.run(["init", "job", "deep/nightly.yaml"]);

@@ -75,6 +75,18 @@ describe("show", () => {
     expect((await room.run(["show", "jobs/job"])).stdout).not.toContain("This job");
   });
 
+  test("of a job that was killed says what removes what it may have left", async () => {
+    const room = await makeJobRoom();
+    await room.writeJob(agentOf(`tell ${room.path("begun")}\nwait`));
+    const running = room.start(["job.yaml"]);
+    await running.until("the agent has begun", () => existsSync(room.path("begun")));
+    running.kill("SIGKILL");
+    await running.ended;
+    const { stdout } = await room.run(["show", "jobs/job"]);
+    expect(stdout).toMatch(/its process \d+ is gone\..*`rollout clean`/);
+    expect(stdout).toMatch(/next +rollout resume jobs\/job\n +rollout clean\n/);
+  });
+
   test("of a directory that no job made ends with 2", async () => {
     const room = await makeJobRoom();
     for (const path of ["tasks", "nothing", "job.yaml"]) {

@@ -14,18 +14,22 @@ export interface EngineMoment {
   readonly container: string | null;
 }
 
-export type EngineFate = "pass" | "cut" | "hold";
+export type EngineFate = "pass" | "cut" | "hold" | "refuse";
 
 /** A way to this machine's engine that can be looked at and cut. */
 export interface WatchedEngine {
   readonly address: string;
-  /** Is called for all that passes and says what becomes of it: it may also be cut off, or held back for good. */
+  /** Is called for all that passes and says what becomes of it: it may also be cut off, held back for good, or answered
+   * with a refusal that the engine knows nothing of. */
   watch(look: (moment: EngineMoment) => EngineFate): void;
   /** Ends every connection there is; new ones work. */
   cut(): void;
   /** Resolves when the engine has nothing left to answer. */
   settled(): Promise<void>;
 }
+
+const words = JSON.stringify({ message: "the engine is out of sorts" });
+const refusal = `HTTP/1.1 500 Internal Server Error\r\ncontent-type: application/json\r\ncontent-length: ${words.length}\r\n\r\n${words}`;
 
 /** Opens a socket at a path that leads to this machine's engine. */
 export async function openWatchedEngine(path: string): Promise<WatchedEngine> {
@@ -42,6 +46,7 @@ export async function openWatchedEngine(path: string): Promise<WatchedEngine> {
     const pass = (kind: EngineMoment["kind"], line: string): boolean => {
       const fate = look({ kind, line, container: containerOf(line, names) });
       if (fate === "cut") for (const end of [client, engine]) end.destroy();
+      if (fate === "refuse") client.write(refusal);
       return fate === "pass";
     };
     client.on("data", (chunk) => {

@@ -137,6 +137,70 @@ for (const { name, env, reason } of await findEngines()) {
       expect(environment.workdir).toBe("/home/worker/job");
     });
 
+    on("what the settings ask for is to be seen inside", async () => {
+      const directory = await makeRoom();
+      await writeFile(join(directory, "given"), "from outside\n");
+      await chmod(directory, 0o755);
+      const { create, run } = await open({
+        user: "1234:4321",
+        mounts: [
+          { source: directory, target: "/given", read_only: true },
+          { type: "tmpfs", target: "/scratch" },
+        ],
+        cap_drop: ["ALL"],
+        shm_size: "32Mi",
+        // Podman takes more processes for granted than it may give here.
+        ulimits: { nofile: { soft: 100, hard: 200 }, nproc: 4096 },
+        extra_hosts: ["lab:10.1.2.3"],
+        dns: ["10.9.8.7"],
+        init: false,
+      });
+      const environment = await create();
+      const lines = [
+        "id -u; id -g",
+        "cat /given/given; touch /given/new 2>/dev/null || echo read-only",
+        "grep -o ' /scratch tmpfs' /proc/mounts",
+        "grep CapBnd /proc/self/status | cut -f2",
+        "df -B1 --output=size /dev/shm | tail -1 | tr -d ' '",
+        "ulimit -Sn; ulimit -Hn",
+        "grep lab /etc/hosts | cut -c1-8; cat /etc/resolv.conf | grep -o 10.9.8.7",
+        "tr '\\0' ' ' < /proc/1/cmdline | cut -c1-5",
+      ];
+      const { stdout } = await run(environment, lines.join("\n"));
+      const seen = [
+        "1234",
+        "4321",
+        "from outside",
+        "read-only",
+        " /scratch tmpfs",
+        "0000000000000000",
+        `${32 * 2 ** 20}`,
+      ];
+      expect(stdout.toString().trim().split("\n")).toEqual([...seen, "100", "200", "10.1.2.3", "10.9.8.7", "sh -c"]);
+    });
+
+    on("the version of the API is the engine's, or the one that is asked for", async () => {
+      const versionOf = async (more: Readonly<Record<string, string>>): Promise<unknown> =>
+        (await (await openRoom({ ...env, ...more })).create()).facts["api_version"];
+      const engine = await openTestEngine(env);
+      const { ApiVersion } = await engine.client.json<{ ApiVersion: string }>({
+        method: "GET",
+        path: "/version",
+        signal: never,
+      });
+      engine.client[Symbol.dispose]();
+      const [, minor = 0] = ApiVersion.split(".").map(Number);
+      expect(await versionOf({})).toBe(`1.${Math.min(minor, 47)}`);
+      expect(await versionOf({ DOCKER_API_VERSION: "1.40" })).toBe("1.40");
+    });
+
+    on("an image that is there is not pulled", async () => {
+      const plan = { kind: "pull", key: "k", ref: "debian:bookworm-slim" } as const;
+      const output = collect();
+      expect(await (await open()).provider.pullImage({ plan, output, signal: never })).toBe(plan.ref);
+      expect(output.text()).toBe("debian:bookworm-slim is there already\n");
+    });
+
     on("variables of a command are not to be seen from outside", async () => {
       const { create, run } = await open();
       const environment = await create();
@@ -226,7 +290,7 @@ for (const { name, env, reason } of await findEngines()) {
         const { image } = await build({ Dockerfile: `${base}RUN ${fake} && chmod +x /usr/bin/sleep\n` });
         const starting = create({ image }).then((environment) => run(environment, "true"));
         await expect(starting).rejects.toMatchObject({
-          code: "environment_start_failed",
+          code: "task_unfit",
           transient: false,
           message: expect.stringContaining("exit code 3"),
         });
@@ -342,6 +406,17 @@ describe("the way to an engine:", async () => {
     const room = await openRoom({ DOCKER_HOST: proxy.address });
     const environment = await room.create();
     expect((await room.run(environment, "echo over tcp")).stdout.toString()).toBe("over tcp\n");
+  });
+
+  on("the engine's word for what the memory limit killed is heard over TCP too, once", async () => {
+    const proxy = await openCuttableProxy();
+    onTestFinished(() => proxy[Symbol.asyncDispose]());
+    const room = await openRoom({ DOCKER_HOST: proxy.address });
+    const environment = await room.create({ limits: { cpus: 1, memoryBytes: 128 * 2 ** 20, storageBytes: 2 ** 30 } });
+    const hungry = "dd if=/dev/zero of=/dev/null bs=512M count=1; sleep 1";
+    expect(await room.run(environment, `${hungry}; true`)).toMatchObject({ exitCode: 0, outOfMemory: true });
+    expect(await room.run(environment, "exit 1")).toMatchObject({ exitCode: 1, outOfMemory: false });
+    expect(await room.run(environment, `${hungry}; exit 3`)).toMatchObject({ exitCode: 3, outOfMemory: true });
   });
 
   on("commands run over the system's ssh", async () => {

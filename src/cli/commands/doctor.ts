@@ -38,7 +38,9 @@ async function examine(type: string, context: CliContext, signal: AbortSignal): 
     await using provider = await openProvider({ type, providerConfig: {}, baseDir: context.host.cwd }, context, signal);
     const notes = await provider.probe(signal);
     const better = notes.map((note) => `to have ${note}`);
-    return { type, works: true, words: [...describeCapabilities(provider.capabilities), ...better] };
+    const engine = (await provider.describe?.(signal)) ?? null;
+    const words = [...describeCapabilities(provider.capabilities), ...better];
+    return { type, works: true, words: engine === null ? words : [engine, ...words] };
   } catch (error) {
     if (error instanceof RolloutError && error.code === "config_invalid") {
       return { type, works: null, words: [`${error.message}; it is for trying things and for tests`] };

@@ -1,13 +1,16 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
-import { shownPath } from "../../base/shown-path.ts";
+import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { describeUnknown } from "../../base/suggest.ts";
 import { followSignals } from "../../engine/follow-signals.ts";
 import type { RunSummary } from "../../datasets/summary.ts";
 import type { Store } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { applyOptions, type EvalOptions } from "../eval/apply-options.ts";
+import { capturePrints } from "../eval/capture-prints.ts";
 import { nextChange } from "../eval/file-changes.ts";
+import { guardProcess } from "../eval/guard-process.ts";
 import { loadEvals, type NamedEval } from "../eval/load-evals.ts";
 import { openModuleLoader, type ModuleLoader } from "../eval/module-loader.ts";
 import { runJson } from "../eval/run-json.ts";
@@ -41,6 +44,16 @@ export async function evalCommand(path: string, options: EvalCommandOptions, con
   return await runOnce(sitting, told, told.interrupts.signal);
 }
 
+/** What to type to go on with what was typed. */
+function resumeCommandOf({ file, options, store, context }: Sitting): string | null {
+  if (store === null) return null;
+  const { dataset, limit, sample, seed, repeats, scorer, only } = options;
+  const given = { dataset, limit, sample, seed, repeats, scorer: scorer?.join(" "), only: only?.join(" ") };
+  const words = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${value}`]));
+  const stored = storeWords(options.store ? { store: options.store } : {}, store.location);
+  return `${["rollout eval", shellWord(shownPath(file, context.host.cwd)), ...words, "--resume"].join(" ")}${stored}`;
+}
+
 interface Sitting {
   readonly file: string;
   readonly options: EvalCommandOptions;
@@ -55,20 +68,29 @@ interface Told {
 }
 
 async function runOnce(sitting: Sitting, told: Told, signal: AbortSignal): Promise<number> {
-  return await runLoaded(await loadEvals(sitting.file, sitting.loader), sitting, told, signal);
+  using _prints = capturePrints(sitting.context.process.stdout, told.reporter.print);
+  return await runLoaded(await load(sitting), sitting, told, signal);
+}
+
+function load({ file, loader, options }: Sitting): Promise<NamedEval[]> {
+  return loadEvals(file, loader, options.dataset !== undefined);
 }
 
 async function runLoaded(
   loaded: readonly NamedEval[],
-  { file, options, store, context }: Sitting,
+  sitting: Sitting,
   { reporter, interrupts }: Told,
   signal: AbortSignal,
 ): Promise<number> {
+  const { options, store, context } = sitting;
   const evals = pick(loaded, options.only).map(({ name, config }) => ({ name, config: applyOptions(config, options) }));
+  const resumeCommand = resumeCommandOf(sitting);
+  using guard = guardProcess({ process: context.process, reporter, resumeCommand });
   const runs = await runEvals(
     {
-      file: shownPath(file, context.host.cwd),
       evals,
+      resumeCommand,
+      say: reporter.say,
       store,
       resume: options.resume ?? false,
       storeWords: store === null ? "" : storeWords(options.store ? { store: options.store } : {}, store.location),
@@ -77,7 +99,10 @@ async function runLoaded(
     },
     context,
   );
-  const exitCode = exitCodeOfRuns(runs, interrupts);
+  const isGone = store !== null && isStoreGone(store.location, context.host.cwd);
+  if (isGone)
+    reporter.say(`the store ${store.location} was taken away while the run wrote to it; its results are lost`);
+  const exitCode = isGone ? exitCodes.bug : exitCodeOfRuns(runs, interrupts, guard.strayErrors);
   if (jsonModeOf(options) === "final") context.terminal.out(`${describeRuns(runs, exitCode)}\n`);
   for (const { name, summary } of runs)
     if (summary.error !== null && !signal.aborted) reporter.say(`${name}: ${summary.error}`);
@@ -102,7 +127,8 @@ async function runUntilChange(sitting: Sitting, told: Told): Promise<string | nu
   const changed = new AbortController();
   using stop = followSignals([interrupt, changed.signal]);
   const complain = (error: unknown): number => printError(error, context.terminal, context.host.cwd);
-  const loaded = await loadEvals(file, loader).catch(complain);
+  using _prints = capturePrints(context.process.stdout, told.reporter.print);
+  const loaded = await load(sitting).catch(complain);
   const change = nextChange([file, ...loader.files], interrupt).then(
     (name) => {
       changed.abort(new Error("a file changed"));
@@ -115,6 +141,10 @@ async function runUntilChange(sitting: Sitting, told: Told): Promise<string | nu
   return await change;
 }
 
+function isStoreGone(location: string, cwd: string): boolean {
+  return !/^(?:postgres(?:ql)?|memory):/.test(location) && !existsSync(resolve(cwd, location));
+}
+
 function pick(evals: readonly NamedEval[], only: readonly string[] | undefined): readonly NamedEval[] {
   if (only === undefined) return evals;
   const names = evals.map(({ name }) => name);
@@ -125,9 +155,9 @@ function pick(evals: readonly NamedEval[], only: readonly string[] | undefined):
 }
 
 /** 0 only when every item has its output and every scorer had its say. */
-function exitCodeOfRuns(runs: readonly EvalRun[], { received }: Interrupts): number {
+function exitCodeOfRuns(runs: readonly EvalRun[], { received }: Interrupts, strayErrors: number): number {
   if (received !== null) return exitCodeOfSignal(received);
-  return runs.every(({ summary }) => isWhole(summary)) ? exitCodes.done : exitCodes.incomplete;
+  return strayErrors === 0 && runs.every(({ summary }) => isWhole(summary)) ? exitCodes.done : exitCodes.incomplete;
 }
 
 function isWhole({ status, failedCount, error, persistenceFailures, scorers, datasetScores }: RunSummary): boolean {

@@ -84,8 +84,8 @@ timeout_sec = 60.0
 
 [environment]
 cpus = "1"
-memory = "1G"
-storage = "2G"
+memory = "2G"
+storage = "10G" # where the environment can limit it
 `,
     "instruction.md": `# ${basename(dir)}\n\nWrite the word \`hello\` to the file \`/app/greeting.txt\`.\n`,
     "environment/Dockerfile": `FROM debian:bookworm-slim\nWORKDIR /app\n`,

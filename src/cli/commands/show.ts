@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { plainJson } from "../../base/plain-json.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -21,17 +21,13 @@ import { printSummary } from "../run-reporter.ts";
 import { showRun, type ShowRunOptions } from "../show-run.ts";
 
 /** `rollout show`: a job's summary, or all there is to know about one trial. */
-export async function showCommand(
-  directory: string,
-  options: ShowRunOptions & { readonly store?: string },
-  context: CliContext,
-): Promise<number> {
+export async function showCommand(directory: string, options: ShowRunOptions, context: CliContext): Promise<number> {
   const { host, terminal, clock } = context;
   const dir = resolve(host.cwd, directory);
   if (!existsSync(dir)) return await showStoredRun(directory, options, context);
   const trial = await readTrial(dir);
   if (trial) {
-    terminal.out(options.json ? `${plainJson(trial, 2)}\n` : await describeTrial(dir, trial));
+    terminal.out(options.json ? `${plainJson(trial, 2)}\n` : await describeTrial(dir, trial, host.cwd));
     return exitCodes.done;
   }
   const job = await readJob(dir);
@@ -48,6 +44,7 @@ export async function showCommand(
   const isRunning = !job.hasEnded && isJobAlive(job, host);
   const next = [
     ...(isRunning || isWhole(job.result, job.hasEnded) ? [] : [resumeCommand(dir, host.cwd)]),
+    ...(isGone(job, host) ? ["rollout clean"] : []),
     ...worthALook(job, directory),
   ];
   printSummary(terminal, headOf(job, host.cwd), tally, tailOf(job, next, elapsedSec(job, host, clock)));
@@ -55,12 +52,10 @@ export async function showCommand(
 }
 
 /** What is no directory may be the id of a run in the store. */
-async function showStoredRun(
-  id: string,
-  options: ShowRunOptions & { readonly store?: string },
-  context: CliContext,
-): Promise<number> {
-  const missing = new RolloutError("not_found", `${id} does not exist, and no run of the store has that id`);
+async function showStoredRun(id: string, options: ShowRunOptions, context: CliContext): Promise<number> {
+  const missing = new RolloutError("not_found", `${id} does not exist, and no run of the store has that id`, {
+    hint: `the store is ${options.store ?? context.host.env["ROLLOUT_STORE"] ?? ".rollout/rollout.db"}; --store names another`,
+  });
   // Without a store there is nothing that it could be.
   await using store = await openNamedStore(options.store, "read", context).catch((error: unknown) => {
     throw error instanceof RolloutError && error.code === "not_found" ? missing : error;
@@ -77,7 +72,12 @@ function describeUnfinished({ started, trials, plan }: JobRecord, host: Host): s
     return `This job has not ended. It was started by process ${pid} on ${hostname}. ${finished}`;
   return isJobAlive({ started }, host)
     ? `This job is running: process ${pid}. ${finished}`
-    : `This job did not end: its process ${pid} is gone. ${finished}`;
+    : `This job did not end: its process ${pid} is gone. ${finished} What it may have left running is removed by \`rollout clean\`, and by the next job.`;
+}
+
+// Of a process on another machine nobody here knows.
+function isGone({ hasEnded, started }: JobRecord, host: Host): boolean {
+  return !hasEnded && started.hostname === host.hostname && !isJobAlive({ started }, host);
 }
 
 function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
@@ -138,7 +138,20 @@ function describeTimes(totalSec: number, phases: readonly (readonly [string, num
   return `${format(totalSec)}: ${parts.join(", ")}${missing.length > 0 ? `; not reached: ${missing.join(", ")}` : ""}`;
 }
 
-async function describeTrial(dir: string, trial: TrialResultFile): Promise<string> {
+// What a person can do about an error, and where more of it stands, is in error.txt alone.
+async function readAdvice(dir: string, cwd: string): Promise<string[]> {
+  const text = await readFile(join(dir, "error.txt"), "utf8").catch(() => "");
+  // A trial lies three folders deep in its job.
+  const jobDir = resolve(dir, "..", "..", "..");
+  const advice = text.split("\n").flatMap((line) => {
+    const log = /^log: (.+)$/.exec(line)?.[1];
+    if (log !== undefined) return [`log: ${shellWord(shownPath(join(jobDir, log), cwd))}`];
+    return line.startsWith("hint: ") ? [line] : [];
+  });
+  return [...new Set(advice)];
+}
+
+async function describeTrial(dir: string, trial: TrialResultFile, cwd: string): Promise<string> {
   const { durations: time, error } = trial;
   const phases = [
     ["environment", time.environment_setup_sec],
@@ -180,6 +193,7 @@ async function describeTrial(dir: string, trial: TrialResultFile): Promise<strin
       "",
       `${error.type}${error.cause ? ` (${error.cause})` : ""}`,
       ...error.message.split("\n").map((line) => `  ${line}`),
+      ...(await readAdvice(dir, cwd)).map((line) => `  ${line}`),
     );
   for (const warning of trial.warnings) lines.push(`warning: ${warning}`);
   for (const name of [

@@ -1,28 +1,29 @@
-import { RolloutError } from "../../base/rollout-error.ts";
+import { randomUUID } from "node:crypto";
 import { readOwner } from "../../base/process-owner.ts";
-import { shellWord } from "../../base/shown-path.ts";
-import { followSignals } from "../../engine/follow-signals.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
 import type { RunConfig } from "../../datasets/run-config.ts";
 import { runDataset } from "../../datasets/run-dataset.ts";
 import type { DatasetRunEvent } from "../../datasets/run-voice.ts";
 import type { RunSummary } from "../../datasets/summary.ts";
+import { followSignals } from "../../engine/follow-signals.ts";
 import type { RunListener } from "../../store/run.ts";
 import type { Store } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
+import { findUnfinished } from "./find-unfinished.ts";
 import type { NamedEval } from "./load-evals.ts";
 
 /** How the runs of a file are run. */
 export interface EvalsWish {
-  /** As a person would type it. */
-  readonly file: string;
   readonly evals: readonly NamedEval[];
   /** Null when nothing is to be stored. */
   readonly store: Store | null;
   /** An unfinished run to go on with: its id, or true for the last one of each name. */
   readonly resume: string | boolean;
+  readonly resumeCommand: string | null;
   /** What the next command needs to mean the same store. */
   readonly storeWords: string;
   readonly onEvent: RunListener;
+  readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
@@ -32,87 +33,96 @@ export interface EvalRun {
   readonly summary: RunSummary;
 }
 
-/** Runs one after the other; stops after the one during which the signal came. */
+/** A run that is to be begun, or taken up when it has an id. */
+interface PlannedEval extends NamedEval {
+  readonly runId: string | undefined;
+  readonly sitting: string;
+}
+
+/** Runs one after the other; stops after the one during which the signal came, and says what was not begun. */
 export async function runEvals(
   wish: EvalsWish,
   { host, clock }: Pick<CliContext, "host" | "clock">,
 ): Promise<EvalRun[]> {
   const ground = { clock, owner: readOwner(host), random: Math.random };
   const runs: EvalRun[] = [];
-  for (const { name, config } of wish.evals) {
-    if (wish.signal.aborted) break;
-    const storage = config.storage ?? wish.store ?? undefined;
-    const runId = await findRunId(wish, name, storage, config);
-    let startedId = "";
-    using signal = followSignals([wish.signal, config.signal]);
-    const summary = await runDataset(
-      {
-        ...config,
-        name,
-        storage,
-        runId,
-        signal: signal.signal,
-        retainResults: config.retainResults ?? false,
-        onEvent: (event) => {
-          if (event.type === "run_started") startedId = event.run.id;
-          return tell(event, wish, config, startedId);
-        },
-      },
-      ground,
-    );
-    runs.push({ name, summary });
+  for (const planned of await planEvals(wish)) {
+    if (wish.signal.aborted) {
+      wish.say(`${planned.name} was not begun`);
+      continue;
+    }
+    runs.push({ name: planned.name, summary: await runOne(planned, wish, ground) });
   }
   return runs;
 }
 
-async function tell(event: DatasetRunEvent, wish: EvalsWish, config: RunConfig, runId: string): Promise<void> {
-  await config.onEvent?.(event);
-  wish.onEvent(
-    event.type === "run_finished"
-      ? { ...event, tail: { ...event.tail, next: nextCommands(event, wish, runId) } }
-      : event,
+async function runOne(
+  { name, config, runId, sitting }: PlannedEval,
+  wish: EvalsWish,
+  ground: Parameters<typeof runDataset>[1],
+): Promise<RunSummary> {
+  let startedId = "";
+  using signal = followSignals([wish.signal, config.signal]);
+  return await runDataset(
+    {
+      ...config,
+      name,
+      storage: config.storage ?? wish.store ?? undefined,
+      runId,
+      signal: signal.signal,
+      retainResults: config.retainResults ?? false,
+      metadata: { ...config.metadata, sitting },
+      onEvent: (event) => {
+        if (event.type === "run_started") startedId = event.run.id;
+        return tell(event, wish, config, startedId);
+      },
+    },
+    ground,
   );
 }
 
-function nextCommands(
-  event: Extract<DatasetRunEvent, { type: "run_finished" }>,
-  wish: EvalsWish,
-  runId: string,
-): string[] {
-  if (wish.store === null) return [];
-  const show = `rollout show ${runId}${wish.storeWords}`;
-  return event.tail.status === "completed"
-    ? [show]
-    : [`rollout eval ${shellWord(wish.file)} --resume${wish.storeWords}`, show];
+async function tell(event: DatasetRunEvent, wish: EvalsWish, config: RunConfig, runId: string): Promise<void> {
+  await config.onEvent?.(event);
+  if (event.type !== "run_finished") return wish.onEvent(event);
+  wish.onEvent({ ...event, tail: { ...event.tail, next: nextCommands(event.tail.status, wish, runId) } });
 }
 
-async function findRunId(
-  { resume, evals }: EvalsWish,
-  name: string,
-  store: Store | undefined,
-  config: RunConfig,
-): Promise<string | undefined> {
-  if (resume === false) return config.runId;
-  if (store === undefined) throw new RolloutError("usage_invalid", "--resume needs a store to find the run in");
-  if (typeof resume === "string") {
-    if (evals.length > 1)
-      throw new RolloutError("usage_invalid", "--resume with an id is about one run, and the file has several", {
-        hint: `name one with --only: ${evals.map((run) => run.name).join(", ")}`,
-      });
-    if ((await store.runs.find(resume)) === null)
-      throw new RolloutError("not_found", `no run "${resume}" in ${store.location}`);
-    return resume;
-  }
-  return await findLastUnfinished(store, name);
+function nextCommands(status: string, { store, resumeCommand, storeWords }: EvalsWish, runId: string): string[] {
+  if (store === null) return [];
+  const show = `rollout show ${runId}${storeWords}`;
+  return status === "completed" || resumeCommand === null ? [show] : [resumeCommand, show];
 }
 
-/** Undefined, and so a new run, when the last one of that name is finished. */
-async function findLastUnfinished(store: Store, name: string): Promise<string | undefined> {
-  for (let after: string | null = null; ;) {
-    const { entries, next } = await store.runs.list({ kind: "dataset" }, { after, limit: 100 });
-    const last = entries.find((run) => run.name === name);
-    if (last !== undefined) return last.isFinished ? undefined : last.id;
-    if (next === null) return undefined;
-    after = next;
-  }
+async function planEvals(wish: EvalsWish): Promise<PlannedEval[]> {
+  const { evals, resume, store, say } = wish;
+  const sitting = randomUUID();
+  if (resume === false) return evals.map((one) => ({ ...one, runId: one.config.runId, sitting }));
+  if (store === null) throw new RolloutError("usage_invalid", "--resume needs a store to find the run in");
+  if (typeof resume === "string") return [await planNamed(resume, wish, store)];
+  const { unfinished, finished } = await findUnfinished(
+    store,
+    evals.map(({ name }) => name),
+  );
+  if (unfinished.size === 0) say("there is no unfinished run; beginning a new one");
+  return evals.flatMap((one) => {
+    const run = unfinished.get(one.name);
+    const isDone = run === undefined && finished.has(one.name);
+    if (isDone) say(`${one.name} is finished already and stays as it is`);
+    return isDone ? [] : [{ ...one, runId: run?.id, sitting: textOf(run?.metadata["sitting"]) ?? sitting }];
+  });
+}
+
+async function planNamed(id: string, { evals }: EvalsWish, store: Store): Promise<PlannedEval> {
+  const run = await store.runs.find(id);
+  if (run === null) throw new RolloutError("not_found", `no run "${id}" in ${store.location}`);
+  const one = evals.find(({ name }) => name === run.name) ?? (evals.length === 1 ? evals[0] : undefined);
+  if (one === undefined)
+    throw new RolloutError("usage_invalid", `run "${id}" is called "${run.name}", and the file has no such run`, {
+      hint: `it has: ${evals.map(({ name }) => name).join(", ")}`,
+    });
+  return { ...one, runId: id, sitting: textOf(run.metadata["sitting"]) ?? randomUUID() };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import { toJson } from "../../base/to-json.ts";
+import type { RunRecord } from "../../store/run-store.ts";
 import type { ItemWithScores, RunSummary, ScorerResult } from "../../datasets/summary.ts";
 
 /** A run's summary as programs read it. */
@@ -37,6 +38,7 @@ export function itemJson(item: ItemWithScores): JsonObject {
     input: item.input,
     output: item.output,
     expected_output: item.expectedOutput,
+    metadata: item.metadata,
     error: item.error,
     error_details: item.errorDetails,
     is_interrupted: item.isInterrupted,
@@ -51,6 +53,28 @@ export function itemJson(item: ItemWithScores): JsonObject {
       output_tokens: item.usage.outputTokens,
     },
     scores: item.scores.map(scoreJson),
+  }).json as JsonObject;
+}
+
+/** A stored run as programs read it. */
+export function recordJson(run: RunRecord): JsonObject {
+  return toJson({
+    id: run.id,
+    kind: run.kind,
+    name: run.name,
+    status: run.status,
+    is_finished: run.isFinished,
+    is_held: run.isHeld,
+    dataset_id: run.datasetId,
+    dataset_version: run.datasetVersion,
+    total: run.total,
+    succeeded: run.succeeded,
+    failed: run.failed,
+    error: run.error,
+    identity: run.identity,
+    metadata: run.metadata,
+    created_at: new Date(run.createdAt),
+    ended_at: run.endedAt === null ? null : new Date(run.endedAt),
   }).json as JsonObject;
 }
 

@@ -124,6 +124,7 @@ function describe(
     input: item.input,
     output,
     expectedOutput: item.expectedOutput,
+    metadata: item.metadata ?? {},
     error: message,
     errorDetails: error === null ? null : readErrorDetails(error.thrown),
     isInterrupted: wasCut,

@@ -19,6 +19,11 @@ export interface ItemSource {
 const pageSize = 500;
 const itemKeys: readonly string[] = ["id", "input", "expectedOutput", "metadata", "scorerIds"];
 
+/** What people call the items of a run: a dataset with its version, or `data` for those given in code. */
+export function datasetName({ dataset, version }: Pick<ItemSource, "dataset" | "version">): string {
+  return dataset === null ? "data" : `${dataset.name}@${version ?? dataset.version}`;
+}
+
 /** Finds the items of a run; throws when there is no such dataset or version, or nothing in it. */
 export async function openItems(config: RunConfig): Promise<ItemSource> {
   const { data, datasetId, storage } = config;

@@ -9,14 +9,14 @@ const pageSize = 500;
 export async function readEarlierWork(
   store: Store,
   hold: RunHold,
-  keep: (item: ItemWithScores) => void,
+  keep: (item: ItemWithScores) => Promise<void>,
 ): Promise<void> {
   for (let after: number | null = null; ;) {
     const { entries, next } = await store.runs.results(hold.run.id, { after, limit: pageSize });
     const cut: number[] = [];
     for (const entry of entries) {
       if (entry.result.status === "interrupted") cut.push(entry.result.index);
-      else keep(fromStoredResult(entry));
+      else await keep(fromStoredResult(entry));
     }
     if (cut.length > 0) await hold.forget(cut);
     if (next === null) return;

@@ -1,7 +1,6 @@
-import type { Clock } from "../../base/clock.ts";
+import type { Clock, Timer } from "../../base/clock.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
-import { raceWithSignal } from "../../engine/race-with-signal.ts";
-import { startDeadline } from "../../engine/deadline.ts";
+import { AbortReason } from "../../engine/abort-reason.ts";
 import type { ResultBatch, RunHold } from "../../store/run-store.ts";
 
 interface Waiting {
@@ -16,11 +15,13 @@ const retryWaitsMs: readonly number[] = [50, 200, 1000];
 const longestWriteMs = 60_000;
 
 /** Commits results in groups: all that are ready when a write begins go together, so that none waits longer than one write. */
-export class ResultWriter {
+export class ResultWriter implements Disposable {
   readonly #hold: RunHold;
   readonly #clock: Clock;
   #waiting: Waiting[] = [];
   #isWriting = false;
+  #underway: { readonly since: number; readonly giveUp: (error: Error) => void } | null = null;
+  #watch: Timer | null = null;
 
   constructor(hold: RunHold, clock: Clock) {
     this.#hold = hold;
@@ -36,6 +37,11 @@ export class ResultWriter {
       // Whatever else gets ready in this turn of the event loop joins in.
       setImmediate(() => void this.#writeAll());
     });
+  }
+
+  /** To be called when nothing is added any more. */
+  [Symbol.dispose](): void {
+    this.#watch?.clear();
   }
 
   async #writeAll(): Promise<void> {
@@ -71,14 +77,29 @@ export class ResultWriter {
     await this.#writeOnce(batch);
   }
 
-  async #writeOnce(batch: ResultBatch): Promise<void> {
-    using deadline = startDeadline({
-      clock: this.#clock,
-      limitMs: longestWriteMs,
-      parent: null,
-      what: "storing a result",
-    });
-    await raceWithSignal(this.#hold.write(batch), deadline.signal, () => {});
+  #writeOnce(batch: ResultBatch): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#underway = { since: this.#clock.monotonic(), giveUp: reject };
+      this.#watch ??= this.#clock.startTimer(longestWriteMs, () => this.#lookAfterWrite());
+      this.#hold.write(batch).then(resolve, reject);
+    }).finally(() => (this.#underway = null)) as Promise<void>;
+  }
+
+  // One timer looks after all writes: one for each would cost more than a small write does.
+  #lookAfterWrite(): void {
+    this.#watch = null;
+    if (this.#underway === null) return;
+    const { since, giveUp } = this.#underway;
+    const leftMs = longestWriteMs - (this.#clock.monotonic() - since);
+    if (leftMs > 0) this.#watch = this.#clock.startTimer(leftMs, () => this.#lookAfterWrite());
+    else
+      giveUp(
+        new AbortReason(
+          "deadline",
+          `storing a result exceeded its limit of ${longestWriteMs / 1000} seconds`,
+          longestWriteMs,
+        ),
+      );
   }
 }
 

@@ -8,7 +8,7 @@ import type { ErrorDetails, ItemResult, ItemWithScores, ScorerResult } from "../
 const mostStoredCharacters = 64 * 1024 * 1024;
 
 /** A result as a store keeps it. */
-export function toStoredResult(item: ItemResult, metadata: JsonObject, scores: readonly ScorerResult[]): ResultBatch {
+export function toStoredResult(item: ItemResult, scores: readonly ScorerResult[]): ResultBatch {
   const output = toJson(item.output);
   const isTooLarge = output.size > mostStoredCharacters;
   return {
@@ -30,19 +30,15 @@ export function toStoredResult(item: ItemResult, metadata: JsonObject, scores: r
         extra: {
           durationMs: item.durationMs,
           ...(item.usage === null ? {} : { usage: { ...item.usage } }),
-          ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+          ...(Object.keys(item.metadata).length === 0 ? {} : { metadata: item.metadata }),
           ...(isTooLarge ? { outputOmitted: `about ${output.size} characters` } : {}),
         },
       },
     ],
-    scores: scores.map(({ scorerId, scorerName, score, reason, error }) => ({
+    scores: scores.map(({ metadata, ...score }) => ({
       index: item.index,
-      scorerId,
-      scorerName,
-      score,
-      reason,
-      error,
-      extra: {},
+      ...score,
+      extra: metadata === null ? {} : { metadata },
     })),
   };
 }
@@ -58,6 +54,7 @@ export function fromStoredResult({ result, scores }: ResultWithScores): ItemWith
     input: result.input,
     output: result.output,
     expectedOutput: result.expectedOutput,
+    metadata: (result.extra["metadata"] ?? {}) as JsonObject,
     error: result.error === null ? null : typeof message === "string" ? message : "it failed without a message",
     errorDetails: result.error === null || !("name" in details) ? null : (details as unknown as ErrorDetails),
     isInterrupted: result.status === "interrupted",
@@ -67,12 +64,13 @@ export function fromStoredResult({ result, scores }: ResultWithScores): ItemWith
     retryCount: result.retryCount,
     traceId: result.traceId,
     usage: (result.extra["usage"] ?? null) as unknown as Usage | null,
-    scores: scores.map(({ scorerId, scorerName, score, reason, error }) => ({
+    scores: scores.map(({ scorerId, scorerName, score, reason, error, extra }) => ({
       scorerId,
       scorerName,
       score,
       reason,
       error,
+      metadata: (extra["metadata"] ?? null) as JsonObject | null,
     })),
     persistenceError: null,
   };

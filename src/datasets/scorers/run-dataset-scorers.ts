@@ -35,6 +35,7 @@ async function runSafe(scorer: DatasetScorer, results: RunResults): Promise<Scor
       score: null,
       reason: null,
       error: messageOf(thrown) || "it failed without a message",
+      metadata: null,
     };
   }
 }
@@ -55,7 +56,7 @@ function describe(item: ItemWithScores): ScoredItem {
     output: item.output,
     groundTruth: item.expectedOutput,
     itemId: item.itemId,
-    metadata: {},
+    metadata: item.metadata,
     durationMs: item.durationMs,
     usage: item.usage,
     error: item.error,

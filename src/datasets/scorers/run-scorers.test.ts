@@ -21,7 +21,7 @@ describe("scorers", () => {
       id: "spy",
       run: (given: object) => {
         seen.push(given);
-        return { score: 0.5, reason: "so so" };
+        return { score: 0.5, reason: "so so", metadata: { k: 1 } };
       },
     };
     const summary = await run({
@@ -37,7 +37,7 @@ describe("scorers", () => {
       error: null,
     });
     expect(summary.results[0]?.scores).toEqual([
-      { scorerId: "spy", scorerName: "spy", score: 0.5, reason: "so so", error: null },
+      { scorerId: "spy", scorerName: "spy", score: 0.5, reason: "so so", error: null, metadata: { k: 1 } },
     ]);
   });
 

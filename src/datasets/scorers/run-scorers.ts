@@ -1,4 +1,7 @@
+import { copyPlain } from "../../base/copy-plain.ts";
 import { messageOf } from "../../base/rollout-error.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { toJson } from "../../base/to-json.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import type { ScorerRun } from "../../scoring/scorer.ts";
 import type { ScorerResult } from "../summary.ts";
@@ -31,7 +34,9 @@ async function runScorerSafe(scorer: ResolvedScorer, run: ScorerRun): Promise<Sc
 
 // Async, so that a scorer that throws before it returns a promise rejects like the others.
 async function call(scorer: ResolvedScorer, run: ScorerRun): Promise<unknown> {
-  return await scorer.run(run);
+  // What a scorer does to what it sees is seen by no other.
+  const own = { input: copyPlain(run.input), output: copyPlain(run.output), groundTruth: copyPlain(run.groundTruth) };
+  return await scorer.run({ ...run, ...own, metadata: copyPlain(run.metadata) });
 }
 
 /** A verdict as it counts: a finite number, or null; anything else is the scorer's error. */
@@ -42,12 +47,19 @@ export function readVerdict(scorer: Pick<ResolvedScorer, "id" | "name">, verdict
   if (notScorable !== undefined && score === undefined)
     return result(scorer, { reason: readText(notScorable, "reason") ?? "not scorable" });
   const reason = readText(verdict, "reason");
-  if (score === null) return result(scorer, { reason });
-  if (typeof score === "number" && Number.isFinite(score)) return result(scorer, { score, reason });
+  const metadata = readMetadata(verdict);
+  if (score === null) return result(scorer, { reason, metadata });
+  if (typeof score === "number" && Number.isFinite(score)) return result(scorer, { score, reason, metadata });
   const given = typeof score === "number" ? String(score) : `a value of type ${typeof score}`;
   return result(scorer, { reason, error: `it gave ${given} instead of a finite number or null` });
 }
 
 function result(scorer: Pick<ResolvedScorer, "id" | "name">, fields: Partial<ScorerResult>): ScorerResult {
-  return { scorerId: scorer.id, scorerName: scorer.name, score: null, reason: null, error: null, ...fields };
+  const nothing = { score: null, reason: null, error: null, metadata: null };
+  return { scorerId: scorer.id, scorerName: scorer.name, ...nothing, ...fields };
+}
+
+function readMetadata(verdict: unknown): ScorerResult["metadata"] {
+  const metadata = readField(verdict, "metadata");
+  return typeof metadata === "object" && metadata !== null ? (toJson(metadata).json as JsonObject) : null;
 }

@@ -1,4 +1,5 @@
-import { messageOf } from "../../base/rollout-error.ts";
+import { copyPlain } from "../../base/copy-plain.ts";
+import { describeThrown } from "../item/describe-thrown.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { executeAgent } from "./execute-agent.ts";
 import { executeFunction } from "./execute-function.ts";
@@ -12,9 +13,9 @@ import type { ExecutionResult, TargetType } from "./target.ts";
 export async function executeTarget(call: TargetCall): Promise<ExecutionResult> {
   try {
     call.signal.throwIfAborted();
-    return await raceWithSignal(executors[call.target.type](call), call.signal, () => {});
+    return await raceWithSignal(executors[call.target.type](withOwnItem(call)), call.signal, () => {});
   } catch (thrown) {
-    return failed(messageOf(thrown), thrown);
+    return failed(describeThrown(thrown), thrown);
   }
 }
 
@@ -24,3 +25,10 @@ const executors: Readonly<Record<TargetType, (call: TargetCall) => Promise<Execu
   scorer: executeScorer,
   function: executeFunction,
 };
+
+/** Each call has an item of its own: what a target does to it is seen by no other call, no scorer and no store. */
+function withOwnItem(call: TargetCall): TargetCall {
+  const { input, expectedOutput, metadata } = call.item;
+  const own = { input: copyPlain(input), expectedOutput: copyPlain(expectedOutput), metadata: copyPlain(metadata) };
+  return { ...call, item: { ...call.item, ...own } };
+}

@@ -134,6 +134,18 @@ export const surroundingsCases: readonly ConformanceCase[] = [
     },
   },
   {
+    title: "what the memory limit killed is told of the command that started it, also when that ended well",
+    needs: ["shell", "limits.memory"],
+    async run({ createEnvironment, signal }) {
+      const limits = { cpus: 1, memoryBytes: 128 * 2 ** 20, storageBytes: 2 ** 30 };
+      const environment = await createEnvironment({ limits });
+      const script = "dd if=/dev/zero of=/dev/null bs=512M count=1; sleep 1; true";
+      const { exitCode, outOfMemory } = await runScript(environment, script, { signal });
+      assert.deepEqual({ exitCode, outOfMemory }, { exitCode: 0, outOfMemory: true });
+      assert.equal((await runScript(environment, "exit 1", { signal })).outOfMemory, false);
+    },
+  },
+  {
     title: "a command cannot store more than the limit",
     needs: ["shell", "limits.storage"],
     async run({ createEnvironment, signal }) {

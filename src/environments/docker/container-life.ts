@@ -47,7 +47,7 @@ export class ContainerLife {
     return (await this.#ground.engine.client.json<{ State: ContainerState }>(request)).State;
   }
 
-  /** Rejects with `environment_lost` when the container does not run any more, with `environment_start_failed` when it never ran properly. */
+  /** Rejects with `environment_lost` when the container does not run any more, with `task_unfit` when it never ran properly. */
   async assertAlive(): Promise<void> {
     const state = await this.read(never).catch(() => null);
     if (state?.Running) return;
@@ -70,12 +70,12 @@ export class ContainerLife {
     return !this.#hasServed && error instanceof EngineError && error.status !== null;
   }
 
-  /** Rejects with `environment_start_failed` when the first process ended before any command, other than by a signal from outside. */
+  /** Rejects with `task_unfit` when the first process ended before any command, other than by a signal from outside. */
   async assertStarted({ Running, ExitCode }: ContainerState): Promise<void> {
     if (Running || this.#hasServed || ExitCode > signalCodes) return;
     const words = await this.#hearAgain().catch(() => "");
     const message = `the container's first process, sleep, ended at once with exit code ${ExitCode}`;
-    throw new RolloutError("environment_start_failed", words === "" ? message : `${message}: ${words}`, {
+    throw new RolloutError("task_unfit", words === "" ? message : `${message}: ${words}`, {
       hint: "use an image that has `sleep`, which keeps a container alive, and `bash`, which runs the scripts",
     });
   }

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { messageOf } from "../../base/rollout-error.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import { checkTarget, planPlacements } from "../archive/plan-placements.ts";
 import { requireSource } from "../archive/require-source.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
-import { EngineError, hasStatus, wrapEngineError } from "./connection/engine-error.ts";
+import { hasStatus } from "./connection/engine-error.ts";
 import { ContainerLife } from "./container-life.ts";
 import { ContainerRoot } from "./container-root.ts";
 import { DockerEnvironment } from "./docker-environment.ts";
@@ -13,6 +13,7 @@ import type { DockerGround } from "./docker-ground.ts";
 import type { ImageAnswer, ImageNote } from "./images/image-notes.ts";
 import { logsPath, type LogVolume } from "./log-volume.ts";
 import { planContainer } from "./plan-container.ts";
+import { startFailure } from "./start-failure.ts";
 import { planFacts } from "./docker-facts.ts";
 import { removeContainer } from "./remove-container.ts";
 import { hasBareLogs, planDrops } from "./snapshots/snapshot-labels.ts";
@@ -64,7 +65,7 @@ export async function createDockerEnvironment(
     if (made !== null) await removeFailed(ground, made);
     ground.images.forget(request.image);
     signal.throwIfAborted();
-    throw startFailure(error, name);
+    throw startFailure(error, name, ground.config);
   }
 }
 
@@ -151,14 +152,4 @@ async function removeFailed(ground: DockerGround, { id, logs }: MadeContainer): 
   } catch (error) {
     ground.log.write("warn", `the container ${id.slice(0, 12)} could not be removed: ${messageOf(error)}`);
   }
-}
-
-function startFailure(error: unknown, name: string): unknown {
-  const wrapped = wrapEngineError(error, "environment_start_failed", `${name} did not start`);
-  if (!(wrapped instanceof RolloutError) || error instanceof EngineError) return wrapped;
-  if (wrapped.code === "environment_start_failed" || wrapped.code === "resource_allocation_failed") return wrapped;
-  return new RolloutError("environment_start_failed", `${name} did not start: ${wrapped.message}`, {
-    cause: wrapped,
-    transient: wrapped.transient,
-  });
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { checkProviderConfig } from "../provider-config.ts";
 import { dockerConfigSchema } from "./docker-config-schema.ts";
+import { dockerProviderModule } from "./docker-provider.ts";
 import { planContainer } from "./plan-container.ts";
 
 const request = {
@@ -102,8 +104,54 @@ test.each([
   { mounts: [{ type: "tmpfs", target: "/tmp" }] },
   { mounts: [{ source: "x", target: "/app/../tests/data" }] },
   { extra_hosts: ["nohost"] },
+  { extra_hosts: ["db:not-an-address"] },
+  { dns: ["name"] },
+  { cap_add: ["NOTHING"] },
+  { cap_drop: ["CAP_"] },
+  { mounts: [{ target: "/data" }] },
+  { mounts: [{ type: "tmpfs", source: "x", target: "/data" }] },
+  { ulimits: { files: 1 } },
+  { ulimits: { nofile: { soft: 2, hard: 1 } } },
+  { ulimits: { nofile: { soft: -1, hard: 1 } } },
   { pull: "sometimes" },
   { build: { secrets: { id: { value: "in the clear" } } } },
+  { price: -1 },
   { price_per_hour: -1 },
   { ulimits: { nofile: { soft: 1 } } },
 ])("%j is refused", (config) => expect(dockerConfigSchema.safeParse(config).success).toBe(false));
+
+test.each([
+  { cap_add: ["net_admin", "CAP_SYS_ADMIN", "ALL"] },
+  { extra_hosts: ["me:host-gateway", "six:[::1]"] },
+  { mounts: [{ type: "tmpfs", target: "/data" }] },
+  { mounts: [{ type: "volume", target: "/data" }] },
+  { ulimits: { core: { soft: 5, hard: -1 }, nofile: -1 } },
+])("%j is taken", (config) => expect(dockerConfigSchema.safeParse(config).error).toBeUndefined());
+
+async function complaints(config: unknown): Promise<string[]> {
+  const { issues = [] } = await checkProviderConfig(dockerProviderModule, config);
+  return issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+}
+
+test.each([
+  [{ gpus: "some" }, 'gpus: expected "all", how many, or a list of the ids of devices'],
+  [{ gpus: 0 }, "gpus: must be more than 0, got 0"],
+  [{ shm_size: [] }, "shm_size: expected a number of bytes, such as 64Mi or 1G"],
+  [{ ulimits: { nofile: "many" } }, "ulimits.nofile: expected a number or { soft, hard }, where -1 is no limit"],
+  [{ ulimits: { nofile: { soft: 1 } } }, "ulimits.nofile.hard: is required (a number)"],
+  [{ ulimits: { nofiles: 1 } }, 'ulimits.nofiles: unknown limit; did you mean "nofile"?'],
+  [{ build: { secrets: { key: "in the clear" } } }, "build.secrets.key: expected { env: NAME } or { file: path }"],
+  [{ mounts: ["./a:/a"] }, 'mounts.0: expected a table, got "./a:/a"; its keys are type, source, target, read_only'],
+  [{ privileged: "yes" }, 'privileged: expected true or false, got "yes"'],
+  [{ pull: "rarely" }, 'pull: expected one of missing, always, never, got "rarely"'],
+])("what is wrong with %j is told in words", async (config, complaint) => {
+  expect(await complaints(config)).toEqual([complaint]);
+});
+
+test("no key has only the schema library's words for a value that it does not take", async () => {
+  const values = [null, -1.5, "", "word", true, [], ["word"], [7], [{}], { a: 1 }, { a: { b: 1 } }];
+  for (const key of Object.keys(dockerConfigSchema.shape))
+    for (const value of values)
+      for (const complaint of await complaints({ [key]: value }))
+        expect(complaint).not.toMatch(/Invalid|Too (small|big)|Unrecognized|received/);
+});

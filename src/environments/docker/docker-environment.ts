@@ -12,6 +12,7 @@ import type {
   SnapshotRequest,
 } from "../environment.ts";
 import type { ToolMarks } from "../integrity/tool-marks.ts";
+import { priceOf } from "../price-keys.ts";
 import { changedTools } from "./changed-tools.ts";
 import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
 import { ContainerCommands } from "./container-commands.ts";
@@ -90,8 +91,8 @@ export class DockerEnvironment implements Environment {
     const routed = { ...request, env: { ...request.env, ...this.#network.env } };
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
       const { exitCode } = await this.#stillness.disturb(() => this.#commands.run(routed));
-      const outOfMemory = exitCode !== 0 && (await this.#memoryKills.areNew());
-      if (!outOfMemory) await this.#options.life.assertSurvived(exitCode);
+      const outOfMemory = await this.#memoryKills.areNew();
+      if (!outOfMemory || exitCode === 0) await this.#options.life.assertSurvived(exitCode);
       this.#options.life.noteService();
       return { exitCode, signal: null, outOfMemory };
     });
@@ -212,7 +213,7 @@ export class DockerEnvironment implements Environment {
 
   cost(): number | null {
     const { clock, config } = this.#options.ground;
-    return (config.price_per_hour * ((this.#endedMs ?? clock.monotonic()) - this.#startedMs)) / hourMs;
+    return (priceOf(config) * ((this.#endedMs ?? clock.monotonic()) - this.#startedMs)) / hourMs;
   }
 
   enterCommand(): string | null {

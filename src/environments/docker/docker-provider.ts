@@ -16,6 +16,9 @@ import type {
   TaskCheck,
   TaskEnvironment,
 } from "../environment.ts";
+import { checkSettings } from "./check-settings.ts";
+import { addressOf } from "./connection/engine-endpoint.ts";
+import { priceOf } from "../price-keys.ts";
 import { wrapEngineError } from "./connection/engine-error.ts";
 import { findEngine } from "./connection/find-engine.ts";
 import { openEngine, type Engine } from "./connection/open-engine.ts";
@@ -72,7 +75,7 @@ class DockerProvider implements EnvironmentProvider {
   }
 
   get pricePerHour(): number {
-    return this.#config.price_per_hour;
+    return priceOf(this.#config);
   }
 
   get snapshots(): SnapshotStore {
@@ -86,9 +89,16 @@ class DockerProvider implements EnvironmentProvider {
 
   async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
-    await this.#ground.get(signal);
+    await checkSettings(await this.#ground.get(signal), signal);
     const notes = this.#config.storage_quota ? [] : [storageNote];
     return this.#whyNoAllow === null ? notes : [...notes, `environment.network with allow: ${this.#whyNoAllow}`];
+  }
+
+  async describe(signal: AbortSignal): Promise<string> {
+    const { engine } = await this.#ground.get(signal);
+    const { product, version, apiVersion, platform, client } = engine;
+    const name = product === "podman" ? "Podman" : "Docker";
+    return `${name} ${version} (API ${apiVersion}, ${platform}) at ${addressOf(client.endpoint)}`;
   }
 
   async capacity(signal: AbortSignal): Promise<Capacity | null> {

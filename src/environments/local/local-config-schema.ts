@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { priceKeys } from "../price-keys.ts";
 
 /** `provider_config` of the local provider. */
 export const localConfigSchema = z.strictObject({
@@ -15,7 +16,7 @@ export const localConfigSchema = z.strictObject({
     .describe(
       "Where an environment writes: `memory` keeps the storage limit and counts as memory; nothing of it can be kept.",
     ),
-  price_per_hour: z.number().nonnegative().default(0).describe("US dollars that an hour of an environment costs."),
+  ...priceKeys,
 });
 
 export type LocalConfig = z.infer<typeof localConfigSchema>;

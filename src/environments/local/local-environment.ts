@@ -14,6 +14,7 @@ import type {
   ResourceLimits,
   SnapshotRequest,
 } from "../environment.ts";
+import { priceOf } from "../price-keys.ts";
 import { volumePaths } from "./base-system.ts";
 import { CommandRunner } from "./command-runner.ts";
 import { removeControlGroups, unthrottle, type ControlGroups } from "./control-groups.ts";
@@ -229,7 +230,7 @@ export class LocalEnvironment implements Environment {
 
   cost(): number | null {
     const untilMs = this.#endedMs ?? this.#options.ground.clock.monotonic();
-    return (this.#options.ground.config.price_per_hour * (untilMs - this.#startedMs)) / hourMs;
+    return (priceOf(this.#options.ground.config) * (untilMs - this.#startedMs)) / hourMs;
   }
 
   enterCommand(): string | null {

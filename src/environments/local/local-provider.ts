@@ -16,6 +16,7 @@ import type {
   TaskCheck,
   TaskEnvironment,
 } from "../environment.ts";
+import { priceOf } from "../price-keys.ts";
 import { findGroupPlaces } from "./control-groups.ts";
 import { buildLocalImage } from "./dockerfile/build-image.ts";
 import { planLocalImage } from "./dockerfile/plan-image.ts";
@@ -107,7 +108,7 @@ class LocalProvider implements EnvironmentProvider {
   }
 
   get pricePerHour(): number {
-    return this.#ground.config.price_per_hour;
+    return priceOf(this.#ground.config);
   }
 
   get snapshots(): SnapshotStore {

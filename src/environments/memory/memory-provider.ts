@@ -15,6 +15,7 @@ import type {
   TaskCheck,
   TaskEnvironment,
 } from "../environment.ts";
+import { priceOf } from "../price-keys.ts";
 import { createFaultGate, type FaultGate, type FaultHook } from "./fault-gate.ts";
 import { loadMemoryHandler } from "./load-memory-handler.ts";
 import { memoryConfigSchema } from "./memory-config-schema.ts";
@@ -55,7 +56,8 @@ export const memoryProviderModule: ProviderModule = {
   name: "memory",
   configSchema: memoryConfigSchema,
   async open({ config, baseDir, clock }) {
-    const { handler, price_per_hour: pricePerHour } = memoryConfigSchema.parse(config);
+    const { handler, ...price } = memoryConfigSchema.parse(config);
+    const pricePerHour = priceOf(price);
     return createMemoryProvider({ handler: await loadMemoryHandler(handler, baseDir), clock, pricePerHour });
   },
 };

@@ -217,7 +217,11 @@ describe("a key is refused", () => {
     ["n_concurrent_trials", -1, "must be at least 1, got -1"],
     ["timeout_multiplier", 0, "must be more than 0, got 0"],
     ["timeout_multiplier", true, "expected a number, got true"],
-    ["retry", [], "expected a table, got a list"],
+    [
+      "retry",
+      [],
+      "expected a table, got a list; its keys are max_attempts, initial_delay_ms, max_delay_ms, multiplier",
+    ],
     ["retry.max_attempts", -1, "must be at least 0, got -1"],
     ["retry.max_attempts", 0.5, "expected a whole number, got 0.5"],
     ["retry.initial_delay_ms", -1, "must be at least 0, got -1"],

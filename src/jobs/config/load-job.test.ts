@@ -215,7 +215,7 @@ describe("a file that cannot be read", () => {
     await expect(read(path)).rejects.toMatchObject({
       code: "config_invalid",
       message: `${path} is a directory, not a job file`,
-      hint: "name the file, as in tasks/job.yaml; for a task directory: rollout run --agent oracle tasks",
+      hint: "name the file, as in tasks/job.yaml",
     });
   });
 

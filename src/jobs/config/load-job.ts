@@ -115,7 +115,7 @@ function unreadable(error: unknown, shown: string): RolloutError {
   if (code === "EISDIR") {
     const inside = normalize(shown).replace(/(.)\/$/, "$1");
     return new RolloutError("config_invalid", `${shown} is a directory, not a job file`, {
-      hint: `name the file, as in ${inside}/job.yaml; for a task directory: rollout run --agent oracle ${inside}`,
+      hint: `name the file, as in ${inside}/job.yaml`,
     });
   }
   return new RolloutError("config_invalid", `${shown} cannot be read: ${messageOf(error)}`, { cause: error });

@@ -1,14 +1,14 @@
 import type { FactValue } from "../../environments/environment.ts";
 import type { Blame, Unit } from "../../store/run.ts";
-import type { FailureType } from "../trial/failure.ts";
+import type { FailureCause, FailureType } from "../trial/failure.ts";
 import { phaseNames } from "../trial/phase-clock.ts";
 import { trialKey } from "./job-paths.ts";
 
 export interface TrialErrorFile {
   readonly type: FailureType;
   readonly message: string;
-  /** `infrastructure` when neither the agent nor the task is to blame. */
-  readonly cause: "infrastructure" | null;
+  /** Where the fault lies when neither the agent nor the task is to blame. */
+  readonly cause: FailureCause | null;
   /** Who is to answer for it: a rate may leave out what was neither the agent's nor the task's fault. */
   readonly blame: Blame;
 }

@@ -201,6 +201,7 @@ describe("every type of failure", () => {
     expect(text).toMatch(
       /^environment_image_pull_failed\ncannot pull\nhint: docker login\ncaused by: Error: connect ECONNREFUSED\n +at /,
     );
+    expect(text).toMatch(/\nlog: \.rollout\/images\/[^/\n]+\/pull\.log\n?$/);
   });
 
   test("error.txt of an internal error has its stack", async () => {

@@ -25,22 +25,26 @@ export const failureTypes = [
 
 export type FailureType = (typeof failureTypes)[number];
 
+/** Where a fault lies that neither an agent nor a task can mend. */
+export type FailureCause = "infrastructure" | "configuration";
+
 /** What a trial honestly ended with instead of a reward; a datum, never thrown. */
 export interface Failure {
   readonly type: FailureType;
   /** One line or a few that a person can act on. */
   readonly message: string;
   /** Where the fault lies, when it is not the agent's or the task's. */
-  readonly cause: "infrastructure" | null;
+  readonly cause: FailureCause | null;
   /** Everything worth keeping for error.txt: hints, causes, stacks. */
   readonly detail: string;
 }
 
+// With no cause it is the agent's or the task's.
 const blames: Readonly<Record<FailureType, Blame>> = {
   environment_build_failed: "task",
   environment_build_timeout: "task",
   environment_image_pull_failed: "infrastructure",
-  environment_start_failed: "infrastructure",
+  environment_start_failed: "task",
   environment_resource_allocation_failed: "infrastructure",
   agent_install_failed: "agent",
   agent_install_timeout: "agent",
@@ -86,6 +90,7 @@ const timeoutTypes: Readonly<Record<Step, FailureType>> = {
 // Whatever was being done when it came to light.
 const codeTypes: { readonly [code in ErrorCode]?: FailureType } = {
   environment_start_failed: "environment_start_failed",
+  task_unfit: "environment_start_failed",
   resource_allocation_failed: "environment_resource_allocation_failed",
 };
 
@@ -95,13 +100,7 @@ export function failureOf(thrown: unknown, step: Step): Failure {
   // Whoever tells of it: a disk without room says nothing about the trial, which is run again once there is some.
   if (thrown instanceof RolloutError && !isDiskFull(thrown)) {
     const type = codeTypes[thrown.code] ?? failedTypes[step];
-    const isTaskFault = thrown.code === "image_build_failed" && !thrown.transient;
-    return {
-      type,
-      message: thrown.message,
-      cause: isTaskFault ? null : "infrastructure",
-      detail: describeThrown(thrown),
-    };
+    return { type, message: thrown.message, cause: causeOf(thrown), detail: describeThrown(thrown) };
   }
   return {
     type: "internal_error",
@@ -109,6 +108,11 @@ export function failureOf(thrown: unknown, step: Step): Failure {
     cause: isDiskFull(thrown) ? "infrastructure" : null,
     detail: describeThrown(thrown),
   };
+}
+
+function causeOf({ code, transient }: RolloutError): FailureCause | null {
+  if (code === "task_unfit" || (code === "image_build_failed" && !transient)) return null;
+  return code === "config_invalid" ? "configuration" : "infrastructure";
 }
 
 function abortFailure(reason: AbortReason, step: Step): Failure {

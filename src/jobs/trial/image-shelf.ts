@@ -49,6 +49,7 @@ export class ImageShelf {
   readonly #options: ImageShelfOptions;
   readonly #images = new Map<string, ShelvedImage>();
   readonly #making = new Set<Promise<unknown>>();
+  readonly #logs = new Map<string, string>();
   readonly #waiting: (() => void)[] = [];
   #working = 0;
 
@@ -73,6 +74,11 @@ export class ImageShelf {
       for (let retry = image.retries[seen]; retry; retry = image.retries[++seen]) await onRetry(retry);
       if (ref !== null) return ref;
     }
+  }
+
+  /** Where the last try of an image wrote what it said; null when none was begun. */
+  logOf(plan: ImagePlan): string | null {
+    return this.#logs.get(plan.key) ?? null;
   }
 
   /** Resolves when nothing is being made any more; what was told to stop may still have something to clear away. */
@@ -140,7 +146,9 @@ export class ImageShelf {
     signal.throwIfAborted();
     const dir = join(imagesDir, toPathSegment(plan.key));
     await mkdir(dir, { recursive: true });
-    const file = await openCappedStream(freeLog(dir, plan.kind, failedTries), outputLimitBytes, redactor);
+    const log = freeLog(dir, plan.kind, failedTries);
+    this.#logs.set(plan.key, log);
+    const file = await openCappedStream(log, outputLimitBytes, redactor);
     const tail = new OutputTail(clock, redactor, (line) => onActivity(`${plan.kind} ${shortName(plan)}: ${line}`));
     const output: OutputSink = tail.watch(file);
     const limit = { clock, limitMs, parent: signal, what: `image ${plan.kind}`, graceMs: killGraceMs };

@@ -1,5 +1,5 @@
 import { readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { isDiskFull, messageOf, RolloutError } from "../../base/rollout-error.ts";
 import type { Environment, Placement } from "../../environments/environment.ts";
 import { startDeadline } from "../../engine/deadline.ts";
@@ -36,7 +36,7 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
     const marked = failure ? { reward: null, failure } : await verify(state, environment, lease);
     outcome = { ...marked, thrown: undefined };
   } catch (thrown) {
-    outcome = { reward: null, failure: failureOf(thrown, state.step), thrown };
+    outcome = { reward: null, failure: withImageLog(failureOf(thrown, state.step), state), thrown };
     if (isDiskFull(thrown)) state.context.onDiskFull(thrown);
   } finally {
     endTurn(state);
@@ -46,6 +46,13 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
   if (environment && !state.isCollected) await collectAfterFailure(state, environment, outcome.failure);
   await redactReward(state.paths, state.context.redactor);
   return { ...outcome, environment };
+}
+
+// Whoever looks into a build that failed needs all that it said, and the same image may serve many trials.
+function withImageLog(failure: Failure, { context, trial, step }: TryState): Failure {
+  const log = trial.image && (step === "build" || step === "pull") ? context.images.logOf(trial.image) : null;
+  if (log === null) return failure;
+  return { ...failure, detail: `${failure.detail}\nlog: ${relative(context.jobDir, log)}` };
 }
 
 async function setUpEnvironment(state: TryState, lease: EnvironmentLease): Promise<Environment> {

@@ -8,6 +8,7 @@ const dialect: SqlDialect = {
   now: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
   forUpdate: " FOR UPDATE",
   serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+  counter: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
   name: 'TEXT COLLATE "C"',
   // Not `to_regclass`, which may not see what another process made a moment ago.
   findSchema:

@@ -3,7 +3,7 @@ import type { SqlDialect } from "./sql-database.ts";
 /** The steps that bring a store from one version of its tables to the next, oldest first; what was released is never changed. */
 export const migrations: readonly ((dialect: SqlDialect) => readonly string[])[] = [firstTables];
 
-function firstTables({ serial, name }: SqlDialect): readonly string[] {
+function firstTables({ serial, counter, name }: SqlDialect): readonly string[] {
   return [
     `CREATE TABLE rollout_datasets (
       no ${serial}, id ${name} NOT NULL UNIQUE, name ${name} NOT NULL UNIQUE,
@@ -39,7 +39,7 @@ function firstTables({ serial, name }: SqlDialect): readonly string[] {
       run_no BIGINT NOT NULL REFERENCES rollout_runs (no), idx BIGINT NOT NULL, status TEXT NOT NULL, body TEXT NOT NULL,
       PRIMARY KEY (run_no, idx))`,
     `CREATE TABLE rollout_scores (
-      no ${serial}, run_no BIGINT NOT NULL REFERENCES rollout_runs (no), idx BIGINT NOT NULL, scorer_id ${name} NOT NULL,
+      no ${counter}, run_no BIGINT NOT NULL REFERENCES rollout_runs (no), idx BIGINT NOT NULL, scorer_id ${name} NOT NULL,
       score DOUBLE PRECISION, body TEXT NOT NULL, UNIQUE (run_no, idx, scorer_id))`,
   ];
 }

@@ -27,6 +27,8 @@ export interface SqlDialect {
   readonly forUpdate: string;
   /** The type of a key that counts up by itself. */
   readonly serial: string;
+  /** The same where a number may come back once the rows with the highest ones are gone. */
+  readonly counter: string;
   /** The type of a text that is sorted by its bytes. */
   readonly name: string;
   /** Has a row when the store was set up before. */

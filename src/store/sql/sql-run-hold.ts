@@ -17,22 +17,31 @@ const scores: Insert = {
   onConflict: "ON CONFLICT (run_no, idx, scorer_id) DO UPDATE SET score = excluded.score, body = excluded.body",
 };
 
+const signEveryMs = 1000;
+
 /** The right to write to a run in SQL tables: every transaction first makes sure that the token is still the run's. */
 export class SqlRunHold implements RunHold {
   readonly run: RunRecord;
   readonly #database: SqlDatabase;
   readonly #runNo: number;
   readonly #token: string;
+  readonly #findRow: string;
+  readonly #touchRow: string;
 
   constructor(database: SqlDatabase, runNo: number, token: string, run: RunRecord) {
     this.run = run;
     this.#database = database;
     this.#runNo = runNo;
     this.#token = token;
+    const { now, forUpdate } = database.dialect;
+    this.#findRow = `SELECT ${now} - beat_at AS silent_ms FROM rollout_runs WHERE no = ? AND token = ?${forUpdate}`;
+    this.#touchRow = `UPDATE rollout_runs SET beat_at = ${now} WHERE no = ? AND token = ?`;
   }
 
-  beat(): Promise<void> {
-    return this.#database.write((session) => this.#fence(session));
+  async beat(): Promise<void> {
+    await this.#database.write(async (session) => {
+      if ((await session.run(this.#touchRow, [this.#runNo, this.#token])) === 0) throw lostError(this.run.id);
+    });
   }
 
   async write(batch: ResultBatch): Promise<void> {
@@ -71,7 +80,9 @@ export class SqlRunHold implements RunHold {
 
   // The row stays locked until the transaction is over: nobody takes the run between this and the writing.
   async #fence(session: SqlSession): Promise<void> {
-    const sql = `UPDATE rollout_runs SET beat_at = ${this.#database.dialect.now} WHERE no = ? AND token = ?`;
-    if ((await session.run(sql, [this.#runNo, this.#token])) === 0) throw lostError(this.run.id);
+    const [row] = await session.rows<{ readonly silent_ms: number }>(this.#findRow, [this.#runNo, this.#token]);
+    if (!row) throw lostError(this.run.id);
+    // A sign of life with every small batch would be a page more to write for each.
+    if (row.silent_ms >= signEveryMs) await session.run(this.#touchRow, [this.#runNo, this.#token]);
   }
 }

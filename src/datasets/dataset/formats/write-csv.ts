@@ -22,7 +22,9 @@ export async function* writeCsv(read: () => AsyncIterable<DatasetItem>): AsyncGe
     const values = [
       input,
       ...(hasExpected ? [expectedOutput] : []),
-      ...(isFlat ? flat.map((name) => metadata?.[name]) : [metadata]),
+      ...(isFlat
+        ? flat.map((name) => (metadata && Object.hasOwn(metadata, name) ? metadata[name] : undefined))
+        : [metadata]),
       ...(hasScorers ? [scorerIds] : []),
     ];
     const cells = values.map((value) => (value === undefined ? "" : writeCell(value)));

@@ -19,6 +19,8 @@ export interface Engine {
   /** It can put a process of its own before ours that reaps what is orphaned. */
   readonly hasInit: boolean;
   readonly hasBuildKit: boolean;
+  /** The OCI runtimes that it knows by name; null when it looks at no name. */
+  readonly runtimes: readonly string[] | null;
   readonly platform: string;
   /** Why its storage driver cannot limit what a container writes; null when it may be able to. */
   readonly whyNoQuota: string | null;
@@ -46,6 +48,7 @@ interface VersionAnswer {
 
 interface InfoAnswer {
   readonly InitBinary?: string;
+  readonly Runtimes?: Readonly<Record<string, unknown>> | null;
   readonly Name?: string;
   readonly KernelVersion?: string;
   readonly SecurityOptions?: readonly string[] | null;
@@ -103,6 +106,7 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
     hasInit: !isPodman && (info.InitBinary ?? "") !== "",
     // Engines of old do not say that they have it.
     hasBuildKit: !isPodman && builder !== "1" && version.Os !== "windows" && isAtLeast(apiVersion, "1.39"),
+    runtimes: isPodman || !info.Runtimes ? null : Object.keys(info.Runtimes).sort(),
     platform: `${version.Os ?? "linux"}/${version.Arch ?? "unknown"}`,
     whyNoQuota: explainNoQuota(info),
     capacity: info.NCPU && info.MemTotal ? { cpus: info.NCPU, memoryBytes: info.MemTotal } : null,

@@ -7,6 +7,7 @@ import { EngineError, hasStatus, wrapEngineError } from "../connection/engine-er
 import { readJsonLines } from "../connection/json-lines.ts";
 import { encodeAllAuth, findRegistryAuth, readAllAuth } from "../connection/registry-auth.ts";
 import type { DockerGround } from "../docker-ground.ts";
+import { describeBuildFailure } from "./build-failure.ts";
 import { BuildProgress } from "./build-progress.ts";
 import { createSecretRedactor, readBuildSecret } from "./build-secrets.ts";
 import { openBuildSession, type BuildSession } from "./build-session.ts";
@@ -33,7 +34,9 @@ export async function buildDockerImage(ground: DockerGround, request: BuildImage
     const wrapped = wrapEngineError(error, "image_build_failed", `building ${plan.contextDir} failed`);
     if (!(wrapped instanceof RolloutError) || !(error instanceof EngineError)) throw wrapped;
     const { code, hint, transient } = wrapped;
-    throw new RolloutError(code, output.withTail(wrapped.message), { cause: error, hint, transient });
+    const isBuild = code === "image_build_failed";
+    const message = isBuild ? describeBuildFailure(plan.contextDir, error.message, output.tail) : wrapped.message;
+    throw new RolloutError(code, output.withTail(message), { cause: error, hint, transient });
   }
 }
 

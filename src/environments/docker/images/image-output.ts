@@ -34,6 +34,11 @@ export class ImageOutput {
     await this.say(`${id}${String(event["status"])}`);
   }
 
+  /** The end of what was said so far. */
+  get tail(): string {
+    return this.#tail;
+  }
+
   /** A message with the last lines that were said. */
   withTail(message: string): string {
     const lines = this.#tail

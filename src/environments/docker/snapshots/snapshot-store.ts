@@ -13,7 +13,7 @@ interface ImageRow {
 /** What containers of an image start from: its content, and the settings that every container is made with. */
 export async function identifyImage(ground: DockerGround, image: string, signal: AbortSignal): Promise<string> {
   const { answer } = await asked("looking at the image", signal, () => ground.images.read(image, signal));
-  const { price_per_hour: _price, build: _build, pull: _pull, ...settings } = ground.config;
+  const { price: _price, price_per_hour: _other, build: _build, pull: _pull, ...settings } = ground.config;
   return JSON.stringify([answer.Id, ground.engine.platform, settings]);
 }
 

@@ -1,0 +1,23 @@
+import { basename, dirname, join } from "node:path";
+
+// Each builder has its own words for an image that it could not have; the first group that is there is the image.
+const missing: readonly RegExp[] = [
+  /#(?<step>\d+) \[internal\] load metadata for (?<image>\S+)\n(?:.*\n)*?#\k<step> ERROR/,
+  /failed to resolve source metadata for (?<image>\S+?):? /,
+  /initializing source docker:\/\/(?<image>\S+?): /,
+  /(?:pull access denied for|manifest for) (?<image>[^\s,]+)/,
+];
+
+// Where in the builder something went wrong says nothing about what.
+const inside =
+  /^(?:failed to solve(?: with frontend [\w.]+)?|failed to create LLB definition|failed to build LLB|creating build container): /;
+
+/** What a person reads first about a build that failed: the base image, when it could not be had, else the builder's own words. */
+export function describeBuildFailure(contextDir: string, failure: string, output: string): string {
+  let words = failure.trim();
+  while (inside.test(words)) words = words.replace(inside, "");
+  const base = missing.flatMap((pattern) => pattern.exec(`${failure}\n${output}`)?.groups?.["image"] ?? [])[0];
+  if (base !== undefined)
+    return `the base image ${base.replace(/^docker\.io\/(library\/)?/, "")} cannot be had: ${words}`;
+  return `building ${join(basename(dirname(contextDir)), basename(contextDir))} failed: ${words}`;
+}
