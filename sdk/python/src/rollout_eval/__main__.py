@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -45,6 +46,9 @@ def _run(file: str, commands: int, answers: int) -> int:
     except BaseException as error:
         return _refuse_all(error, channel, commands)
     capture_logging(sink)
+    # What was imported stays; looking through it again and again would cost every run.
+    gc.collect()
+    gc.freeze()
     server.serve(commands)
     return 0
 

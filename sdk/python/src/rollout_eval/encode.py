@@ -84,6 +84,16 @@ _conversions: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] =
 
 # ASCII throughout, so that no half of a surrogate pair can break the line.
 _encode = json.JSONEncoder(allow_nan=False, default=to_plain, separators=(",", ":")).encode
+_scan = json.JSONDecoder().raw_decode
+
+
+def decode(line: bytes) -> Any:
+    """The value of a line; raises ValueError."""
+    text = line.decode().strip()
+    value, end = _scan(text)
+    if end != len(text):
+        raise ValueError(f"there is more behind the value, from character {end + 1}")
+    return value
 
 
 def _locate(value: object, path: str = "", depth: int = 0) -> str | None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import threading
 import time
@@ -13,8 +12,9 @@ from typing import Any
 
 from .calls import Call, describe, run_in
 from .channel import Channel
+from .commands import Commands
 from .context import Context
-from .encode import NotJson, encode
+from .encode import NotJson, decode, encode
 from .experiment import Experiment
 from .messages import to_wire
 from .runner import CommandError, Runner
@@ -29,8 +29,7 @@ _mark = {"__cat__": 1}
 class Server:
     """Carries out the commands of an orchestrator on an experiment, many at once.
 
-    Commands are read in a thread of their own, plain functions run in the pool and answer from there, async ones run on
-    the loop of the main thread.
+    Plain functions run in the pool and answer from there, async ones on the loop of the main thread.
     """
 
     def __init__(self, experiment: Experiment, channel: Channel, write_stderr: Callable[[str], None]) -> None:
@@ -43,7 +42,9 @@ class Server:
         self._variables = copy_context()
         self._loop = asyncio.new_event_loop()
         self._starts: deque[Call] = deque()
+        self._is_starting = False
         self._is_flushing = False
+        self._main = threading.get_ident()
         self._lock = threading.Lock()
         self._running: set[Call] = set()
         self._parent = os.getppid()
@@ -64,7 +65,7 @@ class Server:
     def serve(self, commands: int) -> None:
         """Returns when all has been answered after `shutdown` or the end of input."""
         asyncio.set_event_loop(self._loop)
-        threading.Thread(target=self._read, args=(commands,), name="rollout-commands", daemon=True).start()
+        Commands(commands, self._take, self._end_of_input).start(self._loop)
         while True:
             try:
                 self._loop.run_forever()
@@ -91,29 +92,17 @@ class Server:
             ended = lines[:-1] if lines[-1] == "" else lines
             self._write_stderr("".join(f"[{run.run_id}] {line}\n" for line in ended))
 
-    def _read(self, commands: int) -> None:
-        begun: list[bytes] = []
-        while chunk := _read_chunk(commands):
-            *lines, rest = chunk.split(b"\n")
-            if lines:
-                begun.append(lines[0])
-                lines[0] = b"".join(begun)
-                begun = []
-            begun.append(rest)
-            for line in lines:
-                self._take(line)
-            self._start_waiting()
-        self._take(b"".join(begun))
-        self._start_waiting()
+    def _end_of_input(self) -> None:
         self._close(None)
-        self._leave_with_parent()
+        if self._running:
+            threading.Thread(target=self._leave_with_parent, daemon=True).start()
 
     def _take(self, line: bytes) -> None:
         if not line or line.isspace():
             return
         request_id = None
         try:
-            message = json.loads(line)
+            message = decode(line)
             if not isinstance(message, dict):
                 raise CommandError("a command is an object")
             request_id = message.get("id")
@@ -208,6 +197,11 @@ class Server:
             self._running.add(call)
         if call.function.is_async:
             self._starts.append(call)
+            if threading.get_ident() == self._main:
+                self._start_async()
+            elif not self._is_starting:
+                self._is_starting = True
+                self._loop.call_soon_threadsafe(self._start_async)
         else:
             call.loop = self._loop
             self._pool.submit(lambda: self._work(call))
@@ -218,11 +212,8 @@ class Server:
         self._channel.flush()
         self._forget(call)
 
-    def _start_waiting(self) -> None:
-        if self._starts:
-            self._loop.call_soon_threadsafe(self._start_async)
-
     def _start_async(self) -> None:
+        self._is_starting = False
         while self._starts:
             call = self._starts.popleft()
             running = self._variables.copy().run(self._loop.create_task, self._run_async(call))
@@ -287,10 +278,3 @@ class Server:
         # A fork of user code has the same pipe and must not speak on it.
         self._channel.forget()
         self._used = frozenset()
-
-
-def _read_chunk(commands: int) -> bytes:
-    try:
-        return os.read(commands, 1 << 18)
-    except OSError:
-        return b""
