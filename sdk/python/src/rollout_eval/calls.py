@@ -10,10 +10,10 @@ from typing import Any
 from .context import Cancelled, Context, current_run
 from .encode import NotJson, encode
 from .function import Function
-from .messages import Example
+from .messages import Example, TaskOutput
 from .params import Params
 from .results import Results
-from .returned import read_mark, read_output
+from .returned import read_mark
 
 max_error = 8_000
 
@@ -161,9 +161,10 @@ class Call:
             return self._failed(Cancelled())
         try:
             if self.function.kind == "task":
-                output = read_output(value)
-                error = None if output.error is None else str(output.error)[:max_error]
-                return self._answer(output.output, output.metadata, error, {})
+                if not isinstance(value, TaskOutput):
+                    return self._answer(value, None, None, {})
+                error = None if value.error is None else str(value.error)[:max_error]
+                return self._answer(value.output, value.metadata, error, {})
             mark = read_mark(value)
             more = {} if mark.explanation is None else {"explanation": str(mark.explanation)}
             error = None if mark.error is None else str(mark.error)[:max_error]

@@ -15,7 +15,7 @@ class Cancelled(BaseException):
 class Context:
     """What a running task or evaluator knows about its run, as its parameter `context`."""
 
-    __slots__ = ("_cancelled", "_lock", "_output", "_stop", "example_id", "run_id", "saw_cancel")
+    __slots__ = ("_cancelled", "_output", "_stop", "example_id", "run_id", "saw_cancel")
 
     def __init__(self, run_id: str | None, example_id: str | None = None) -> None:
         self.run_id = run_id
@@ -25,7 +25,6 @@ class Context:
         self._cancelled = False
         self._stop: Callable[[], object] | None = None
         self._output: RunOutput | None = None
-        self._lock = threading.Lock()
 
     @property
     def cancelled(self) -> bool:
@@ -41,11 +40,9 @@ class Context:
 
     def cancel(self) -> None:
         """Tells the run to stop: at once when it awaits something, at its next look when it does not."""
-        with self._lock:
-            self._cancelled = True
-            stop = self._stop
-        if stop is not None:
-            stop()
+        self._cancelled = True
+        if self._stop is not None:
+            self._stop()
 
     @property
     def is_cancelled(self) -> bool:
@@ -54,15 +51,13 @@ class Context:
 
     def on_cancel(self, stop: Callable[[], object] | None) -> None:
         """Has `stop` called on `cancel`, also when that came before."""
-        with self._lock:
-            self._stop = stop
-            is_late = self._cancelled
-        if is_late and stop is not None:
+        self._stop = stop
+        if self._cancelled and stop is not None:
             stop()
 
     def output(self, send: Callable[[str, str], None]) -> RunOutput:
         """What collects the prints of this run; one for all its threads."""
-        with self._lock:
+        with _making:
             if self._output is None:
                 self._output = RunOutput(send)
             return self._output
@@ -71,6 +66,9 @@ class Context:
         """Sends what was printed without a line end."""
         if self._output is not None:
             self._output.flush()
+
+
+_making = threading.Lock()
 
 
 class RunOutput:

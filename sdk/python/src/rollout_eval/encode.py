@@ -24,7 +24,7 @@ def encode(value: object) -> str:
     except NotJson:
         raise
     except RecursionError:
-        raise NotJson("it is nested too deeply") from None
+        raise NotJson("it is nested too deeply, or holds itself") from None
     except (TypeError, ValueError) as error:
         raise NotJson(_locate(value) or str(error)) from None
 
@@ -82,8 +82,27 @@ _conversions: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] =
     (Mapping, dict),
 )
 
+
+def _prepared(encoder: json.JSONEncoder) -> Callable[[object], str] | None:
+    """The encoder's own function, which `encode` makes anew for each value; None where this Python has none like it."""
+    try:
+        make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
+        quote = json.encoder.encode_basestring_ascii
+        # Without the dict that finds cycles, which would hold on to values; a cycle then is a RecursionError.
+        parts = make(None, encoder.default, quote, None, ":", ",", False, False, False)
+
+        def prepared(value: object) -> str:
+            return "".join(parts(value, 0))
+
+        sample = {"a": [1, 2.5, None, True, "\u00e9"], "b": {}}
+        return prepared if prepared(sample) == encoder.encode(sample) else None
+    except Exception:
+        return None
+
+
 # ASCII throughout, so that no half of a surrogate pair can break the line.
-_encode = json.JSONEncoder(allow_nan=False, default=to_plain, separators=(",", ":")).encode
+_encoder = json.JSONEncoder(allow_nan=False, default=to_plain, separators=(",", ":"))
+_encode = _prepared(_encoder) or _encoder.encode
 _scan = json.JSONDecoder().raw_decode
 
 

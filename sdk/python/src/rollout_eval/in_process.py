@@ -89,7 +89,7 @@ class InProcessExecutor:
     async def shutdown(self) -> ShutdownResult:
         await asyncio.gather(*self._running, return_exceptions=True)
         self._is_closed = True
-        self._pool.close()
+        self._pool.resize(0)
         return ShutdownResult()
 
     async def _answer(self, call: Call) -> dict[str, Any]:

@@ -6,20 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from .encode import NotJson, to_plain
-from .messages import EvalResult, TaskOutput
+from .messages import EvalResult
 
 _marks = ("score", "label", "explanation", "metadata", "error")
 
 
 class ReturnError(ValueError):
     """A returned value that means nothing here."""
-
-
-def read_output(value: object) -> TaskOutput:
-    """What a task returned, as a TaskOutput: any value is an output."""
-    if not isinstance(value, TaskOutput):
-        return TaskOutput(value)
-    return value
 
 
 def read_mark(value: object) -> EvalResult:

@@ -22,6 +22,7 @@ class Runner:
         self.experiment = experiment
         #: Off where every evaluation tells its run.
         self.remembers_runs = True
+        self._task = experiment.task
         self._params: dict[str, Any] = {}
         self._runs: dict[str, str | None] = {}
 
@@ -51,7 +52,7 @@ class Runner:
 
     def task_call(self, request: object, request_id: object = None) -> Call:
         raw = _mapping(request, "input")
-        if self.experiment.task is None:
+        if self._task is None:
             raise CommandError("this experiment has no task")
         example_id = str(raw.get("id", ""))
         given = raw.get("run_id")
@@ -61,7 +62,7 @@ class Runner:
             if known != run_id:
                 self._runs[example_id] = None
         source = TaskSource(raw, Context(run_id, example_id))
-        return Call(self.experiment.task, source, _head(request_id, run_id=run_id), *self._params_of(raw))
+        return Call(self._task, source, _head(request_id, run_id=run_id), *self._params_of(raw))
 
     def eval_calls(
         self, request: object, names: list[str] | None = None, request_id: object = None
@@ -116,6 +117,8 @@ def _head(request_id: object, **names: str) -> dict[str, Any]:
 
 
 def _mapping(value: object, name: str) -> Mapping[str, Any]:
+    if type(value) is dict:
+        return value
     if value is None and name == "params":
         return {}
     if not isinstance(value, Mapping):

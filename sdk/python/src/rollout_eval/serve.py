@@ -49,6 +49,8 @@ class Server:
         self._running: set[Call] = set()
         self._parent = os.getppid()
         self._is_closing = False
+        self._has_ended = False
+        self._last: dict[str, Any] | None = None
         self._heart: threading.Thread | None = None
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
@@ -180,11 +182,10 @@ class Server:
 
     def _cancel(self, message: dict[str, Any]) -> None:
         wanted = message.get("id")
-        with self._lock:
-            calls = [call for call in self._running if call.head.get("id") == wanted]
         # One that has been answered by now needs no cancelling.
-        for call in calls:
-            call.context.cancel()
+        for call in list(self._running):
+            if call.head.get("id") == wanted:
+                call.context.cancel()
 
     def _shutdown(self, message: dict[str, Any]) -> None:
         answer = {"ok": True} if message.get("id") is None else {"id": message["id"], "ok": True}
@@ -193,8 +194,7 @@ class Server:
     def _start(self, call: Call) -> None:
         if self._is_closing:
             raise CommandError("this executor is shutting down")
-        with self._lock:
-            self._running.add(call)
+        self._running.add(call)
         if call.function.is_async:
             self._starts.append(call)
             if threading.get_ident() == self._main:
@@ -236,23 +236,21 @@ class Server:
         self._channel.put(call.encoded(_mark | answer if self._is_plain else answer))
 
     def _forget(self, call: Call) -> None:
-        with self._lock:
-            self._running.discard(call)
-            is_last = self._is_closing and not self._running
-        if is_last:
-            self._end()
+        self._running.discard(call)
+        if self._is_closing:
+            self._end_when_idle()
 
     def _close(self, answer: dict[str, Any] | None) -> None:
-        with self._lock:
-            if self._is_closing:
-                return
-            self._is_closing = True
+        if not self._is_closing:
             self._last = answer
-            is_last = not self._running
-        if is_last:
-            self._end()
+            self._is_closing = True
+            self._end_when_idle()
 
-    def _end(self) -> None:
+    def _end_when_idle(self) -> None:
+        with self._lock:
+            if self._running or self._has_ended:
+                return
+            self._has_ended = True
         if self._last is not None:
             self._send(self._last)
         self._loop.call_soon_threadsafe(self._loop.stop)
