@@ -6,10 +6,8 @@ from typing import Any
 from conftest import Start
 from drive import run_task, without_times
 
-sums = '''
-    """Adds numbers.
-
-    More words."""
+sums = """
+    __doc__ = "Adds numbers.\\n\\nMore words."
     experiment(params={"bias": 0})
 
     @task
@@ -27,7 +25,7 @@ sums = '''
     @aggregate
     def mean(results, params):
         return sum(results.scores("right")) / len(results)
-'''
+"""
 
 
 def test_a_seed_only_orchestrator_is_served(start: Start) -> None:
@@ -128,7 +126,8 @@ def test_an_orchestrator_with_capabilities_gets_ids_and_aggregates(start: Start,
     assert driver.ask({"cmd": "init", "max_workers": 2, "params": {}, "capabilities": wanted[:-1]}) == {"ok": True}
     assert driver.ask(run_task("a", {"numbers": [4]}, 7))["id"] == 7
     body = {"example": {"id": "a", "run_id": "a#1", "output": 3}, "actual_output": 3, "run_id": "a#1", "params": {}}
-    answers = driver.send({"cmd": "run_eval", "id": 8, "input": body}) or driver.take(2)
+    driver.send({"cmd": "run_eval", "id": 8, "input": body})
+    answers = driver.take(2)
     assert [(answer["id"], answer["run_id"]) for answer in answers] == [(8, "a#1"), (8, "a#1")]
     lines = [
         {"run_id": "a#1", "example": {"id": "a"}, "evaluations": [{"evaluator": "right", "score": 1}]},
@@ -155,15 +154,9 @@ def test_what_is_no_command_is_answered_and_costs_nothing(start: Start) -> None:
     driver = start(sums)
     driver.set_up(["ids"])
     nested = b"[" * 100_000 + b"\n"
-    for line in (
-        b"nonsense\n",
-        b"[1]\n",
-        b'{"cmd":"fly","id":3}\n',
-        b"\xff\xfe\n",
-        b'{"cmd":"run_task","id":4}\n',
-        nested,
-    ):
-        driver.send(line)
+    driver.send(
+        b"nonsense\n", b"[1]\n", b'{"cmd":"fly","id":3}\n', b"\xff\xfe\n", b'{"cmd":"run_task","id":4}\n', nested
+    )
     answers = driver.take(6)
     assert all(answer["error"] for answer in answers)
     assert [answer.get("id") for answer in answers] == [None, None, 3, None, 4, None]

@@ -92,9 +92,14 @@ class RunOutput:
             self._left -= len(text)
             if self._left <= 0:
                 cut += f"\n[more than {self.limit} characters were printed; the rest is left out]\n"
-            parts.append(cut)
-            if "\n" in cut or sum(map(len, parts)) > self.piece:
+            whole, end, rest = cut.rpartition("\n")
+            if end:
+                parts.append(whole + end)
                 self._emit(stream)
+            if rest:
+                parts.append(rest)
+                if sum(map(len, parts)) > self.piece:
+                    self._emit(stream)
 
     def flush(self) -> None:
         with self._lock:

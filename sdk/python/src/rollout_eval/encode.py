@@ -21,8 +21,6 @@ def encode(value: object) -> str:
     """One line of strict JSON; raises `NotJson` for what has no such form."""
     try:
         return _encode(value)
-    except NotJson:
-        raise
     except RecursionError:
         raise NotJson("it is nested too deeply, or holds itself") from None
     except (TypeError, ValueError) as error:

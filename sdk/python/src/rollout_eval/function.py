@@ -61,7 +61,8 @@ class Function:
         known = known_parameters[self.kind]
         for name, parameter in inspect.signature(self.call).parameters.items():
             if parameter.kind is parameter.VAR_KEYWORD:
-                self._by_name = [*self._by_name, *(word for word in known if word not in self._by_name)]
+                given = {*self._by_name, *self._by_position}
+                self._by_name += [word for word in known if word not in given]
             elif parameter.kind is parameter.VAR_POSITIONAL:
                 continue
             elif name in known:

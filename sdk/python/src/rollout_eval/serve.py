@@ -194,6 +194,8 @@ class Server:
     def _start(self, call: Call) -> None:
         if self._is_closing:
             raise CommandError("this executor is shutting down")
+        if self._is_plain:
+            call.head = _mark | call.head
         self._running.add(call)
         if call.function.is_async:
             self._starts.append(call)
@@ -233,7 +235,7 @@ class Server:
 
     def _finish(self, call: Call, answer: dict[str, Any]) -> None:
         call.context.flush_output()
-        self._channel.put(call.encoded(_mark | answer if self._is_plain else answer))
+        self._channel.put(call.encoded(answer))
 
     def _forget(self, call: Call) -> None:
         self._running.discard(call)

@@ -10,8 +10,8 @@ Work = Callable[[], object]
 class ThreadPool:
     """Runs work in at most `size` threads, which are started when they are needed and never keep the process alive.
 
-    One thread at a time is woken, and wakes the next when there is more to do: short work is done by one or two threads,
-    work that waits soon has all of them.
+    One thread at a time is woken, and wakes the next when there is more to do: short work is done by one or two
+    threads, work that waits soon has all of them.
     """
 
     def __init__(self, size: int = 1) -> None:
