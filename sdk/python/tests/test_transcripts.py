@@ -147,7 +147,7 @@ def test_an_orchestrator_with_capabilities_gets_ids_and_aggregates(start: Start,
         "error": None,
     }
     unknown = driver.ask({"cmd": "run_aggregate", "id": 10, "aggregate": "maen", "input": request})
-    assert unknown == {"id": 10, "error": 'unknown aggregate "maen"; did you mean "mean"?'}
+    assert unknown == {"id": 10, "aggregate": "maen", "error": 'unknown aggregate "maen"; did you mean "mean"?'}
 
 
 def test_what_is_no_command_is_answered_and_costs_nothing(start: Start) -> None:

@@ -102,25 +102,29 @@ class Server:
     def _take(self, line: bytes) -> None:
         if not line or line.isspace():
             return
-        request_id = None
+        message: dict[str, Any] = {}
         try:
-            message = decode(line)
-            if not isinstance(message, dict):
+            found = decode(line)
+            if not isinstance(found, dict):
                 raise CommandError("a command is an object")
-            request_id = message.get("id")
+            message = found
             handle = self._commands.get(str(message.get("cmd")))
             if handle is None:
                 raise CommandError(f"unknown command {message.get('cmd')!r}")
             handle(message)
         except CommandError as error:
-            self._refuse(str(error), request_id)
+            self._refuse(str(error), message)
         except (ValueError, RecursionError) as error:
-            self._refuse(f"this is no command: {describe(error)}", request_id)
+            self._refuse(f"this is no command: {describe(error)}", message)
         except Exception as error:
-            self._refuse(describe(error), request_id)
+            self._refuse(describe(error), message)
 
-    def _refuse(self, why: str, request_id: object) -> None:
-        self._send({"error": why} if request_id is None else {"id": request_id, "error": why})
+    def _refuse(self, why: str, message: dict[str, Any]) -> None:
+        """Answers what cannot be carried out, with all that tells whose answer it is."""
+        told = message.get("input")
+        whose = {"id": message.get("id"), "run_id": told.get("run_id") if isinstance(told, dict) else None}
+        whose |= {name: message.get(name) for name in ("evaluator", "aggregate")}
+        self._send({**{name: value for name, value in whose.items() if value is not None}, "error": why})
 
     def _send(self, answer: dict[str, Any]) -> None:
         try:
