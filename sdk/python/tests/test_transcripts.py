@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+import sys
 from typing import Any
 
+import pytest
 from conftest import Start
-from drive import run_task, without_times
+from drive import run_task, source, without_times
 
 sums = """
     __doc__ = "Adds numbers.\\n\\nMore words."
@@ -220,3 +225,34 @@ def test_a_file_as_input_is_read_to_its_end(write: Any, tmp_path: Any) -> None:
     found, answer = driver.take(2)
     assert (found["name"], answer["output"]) == ("sums", {"sum": 2})
     assert driver.end() == (0, [], "")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+@pytest.mark.parametrize("word", ["def", "async def"])
+def test_an_orchestrator_that_reads_late_gets_everything(write: Any, kind: str, word: str) -> None:
+    file = write(f"""
+        @task
+        {word} fill(input):
+            return "x" * 2000
+    """)
+    if kind == "pipe":
+        reading, writing = os.pipe()
+    else:
+        ours, theirs = socket.socketpair()
+        reading, writing = ours.detach(), theirs.detach()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rollout_eval", str(file)],
+        stdin=subprocess.PIPE,
+        stdout=writing,
+        env={**os.environ, "PYTHONPATH": str(source)},
+    )
+    os.close(writing)
+    assert process.stdin
+    # More than all buffers between us hold; nothing is read before all is written.
+    for n in range(3000):
+        process.stdin.write(json.dumps(run_task(f"e{n}", "y" * 500)).encode() + b"\n")
+    process.stdin.close()
+    with open(reading, "rb") as answers:
+        seen = {json.loads(line)["run_id"] for line in answers}
+    assert seen == {f"e{n}#1" for n in range(3000)}
+    assert process.wait(60) == 0
