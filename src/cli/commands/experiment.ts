@@ -53,7 +53,7 @@ export async function experimentCommand(
   let exampleCount = 0;
   for await (const _example of examples()) exampleCount++;
   if (exampleCount === 0) throw new RolloutError("config_invalid", `${options.dataset} has no examples`);
-  const { command, env } = chooseCommand({
+  const command = chooseCommand({
     ...options,
     file,
     execPath: host.execPath,
@@ -69,7 +69,7 @@ export async function experimentCommand(
   const summary = await performExperiment({
     id,
     command,
-    env: { ...host.env, ...env },
+    env: host.env,
     cwd: host.cwd,
     params,
     repetitions: options.repetitions,

@@ -9,27 +9,21 @@ export interface CommandWish {
   readonly packageDir: string;
 }
 
-export interface ExecutorCommand {
-  readonly command: readonly string[];
-  /** Variables beside those of this process. */
-  readonly env: Readonly<Record<string, string>>;
-}
+// The SDK comes with us, so that nothing has to be installed; one that is installed comes first.
+const startPython =
+  "import sys, runpy; sys.path.append(sys.argv.pop(1)); runpy.run_module('rollout_eval', run_name='__main__', alter_sys=True)";
 
 /** What starts the executor of an experiment file. */
-export function chooseCommand({ file, executor, execPath, packageDir }: CommandWish): ExecutorCommand {
-  if (executor !== undefined) return { command: ["sh", "-c", `exec ${executor} "$@"`, "executor", file], env: {} };
+export function chooseCommand({ file, executor, execPath, packageDir }: CommandWish): readonly string[] {
+  if (executor !== undefined) return ["sh", "-c", `exec ${executor} "$@"`, "executor", file];
   switch (extname(file)) {
     case ".py":
-      // The SDK comes with us, so that nothing has to be installed; an installed one comes first on the path of modules.
-      return {
-        command: ["python3", "-m", "rollout_eval", file],
-        env: { ROLLOUT_PYTHON_SDK: join(packageDir, "sdk/python/src") },
-      };
+      return ["python3", "-c", startPython, join(packageDir, "sdk/python/src"), file];
     case ".ts":
     case ".mts":
     case ".js":
     case ".mjs":
-      return { command: [execPath, join(packageDir, "dist/experiment-executor.js"), file], env: {} };
+      return [execPath, join(packageDir, "dist/experiment-executor.js"), file];
     default:
       throw new RolloutError("usage_invalid", `no executor is known for ${file}`, {
         hint: 'a .py, .ts or .js file has one; name any other with --executor "command"',
