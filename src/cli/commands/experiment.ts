@@ -60,8 +60,10 @@ export async function experimentCommand(
     packageDir: context.packageDir,
     executor: options.executor,
   });
-  const id = options.resume ?? options.name ?? `${basename(file, extname(file))}-${stamp(clock.now())}`;
-  const directory = join(resolve(host.cwd, options.outputDir), id);
+  const outputDir = resolve(host.cwd, options.outputDir);
+  const id =
+    options.resume ?? options.name ?? freeName(outputDir, `${basename(file, extname(file))}-${stamp(clock.now())}`);
+  const directory = join(outputDir, id);
   const resume = `rollout experiment ${shellWord(path)} --dataset ${shellWord(options.dataset)} --resume ${shellWord(id)}`;
 
   using told = listenAndReport(options, context, "runs");
@@ -142,6 +144,12 @@ function readValue(text: string): Json {
   } catch {
     return text;
   }
+}
+
+/** The name, or with `-2`, `-3` behind it when it is taken. */
+function freeName(outputDir: string, name: string): string {
+  if (!existsSync(join(outputDir, name))) return name;
+  for (let n = 2; ; n++) if (!existsSync(join(outputDir, `${name}-${n}`))) return `${name}-${n}`;
 }
 
 function stamp(now: number): string {

@@ -41,6 +41,13 @@ export class PendingAnswers {
     return pending;
   }
 
+  /** Takes the one with an id, for an answer that says no more than that. */
+  takeById(id: number): Pending | null {
+    const pending = this.#byId.get(id) ?? null;
+    if (pending !== null) this.remove(pending);
+    return pending;
+  }
+
   /** The only one there is, for an answer that does not say what it is about. */
   takeOnly(): Pending | null {
     const [only] = this.#byId.values();

@@ -288,7 +288,9 @@ export class SubprocessExecutor implements Executor {
 
   #hearAnswer({ members, hadNonFinite }: WireMessage, line: string): void {
     const key = keyOf(members);
-    const pending = key === null ? this.#pending.takeOnly() : this.#pending.take(numberOf(members, "id"), key);
+    const id = numberOf(members, "id");
+    const pending =
+      key !== null ? this.#pending.take(id, key) : id !== null ? this.#pending.takeById(id) : this.#pending.takeOnly();
     if (pending === null) {
       const isKnown = key !== null && this.#pending.wasSettled(key);
       const text = line.slice(0, 300);
