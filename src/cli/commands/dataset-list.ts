@@ -41,7 +41,7 @@ export async function listDatasetsCommand(options: StoreOptions, context: CliCon
         ),
         text(
           "description",
-          all.map(({ description }) => description ?? ""),
+          all.map(({ description, version }) => description ?? (version === 0 ? "nothing was written to it yet" : "")),
         ),
       ]);
       next(context, `show ${shellWord(all[0]?.name ?? "")}`, options, store);
