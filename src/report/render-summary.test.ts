@@ -348,7 +348,8 @@ describe("renderSummary", () => {
     }));
     const text = render(units);
     expect(text).toContain("+ 4 more types");
-    expect(text).toContain("+ 9 more warnings");
+    expect(text).toContain("+ 9 more warnings\n");
+    expect(render([...units, ...units])).toContain("+ 18 more warnings of 9 kinds\n");
   });
 
   test("hostile text cannot drive the terminal", () => {

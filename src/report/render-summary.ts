@@ -85,10 +85,13 @@ function renderWarnings({ warnings, otherWarnings }: RunSummary, columns: number
   const shown = warnings.slice(0, mostWarnings);
   const width = groupDigits(shown[0]?.count ?? 0).length;
   const hidden = warnings.slice(mostWarnings).reduce((total, { count }) => total + count, otherWarnings);
+  const kinds = warnings.length - shown.length;
+  // Those that came after too many different ones are counted alone.
+  const ofKinds = otherWarnings === 0 && kinds < hidden ? ` of ${countText(kinds, "kind")}` : "";
   return [
     style.dim("warnings"),
     ...shown.flatMap((warning) => renderWarning(warning, width, columns, style)),
-    ...(hidden > 0 ? [style.dim(`  + ${countText(hidden, "more warning")}`)] : []),
+    ...(hidden > 0 ? [style.dim(`  + ${countText(hidden, "more warning")}${ofKinds}`)] : []),
   ];
 }
 

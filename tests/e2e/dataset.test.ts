@@ -122,6 +122,7 @@ describe("a dataset on the command line", () => {
     expect(await wrong("import", "x.jsonl", "--name", "x@3")).toContain("must not end like a version");
     await ok(room, "dataset", "create", "later");
     expect(await ok(room, "dataset", "list")).toMatch(/^later +0 +0 .*nothing was written to it yet$/m);
+    expect(await ok(room, "dataset", "show", "later")).toContain("later: nothing was written to it yet\n");
   });
 
   test("several first imports at once all come to one dataset", async () => {
