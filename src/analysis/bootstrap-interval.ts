@@ -1,3 +1,4 @@
+import { seededRandom } from "../base/seeded-random.ts";
 import type { Interval } from "./interval.ts";
 import { quantiles } from "./quantile.ts";
 
@@ -14,7 +15,8 @@ export function bootstrapInterval<T>(
   statistic: (units: readonly T[]) => number | null,
 ): Interval | null {
   if (units.length < fewestUnits) return null;
-  const random = seeded(units.length);
+  // With a seed, so that a report does not change when it is made again.
+  const random = seededRandom(units.length);
   const values: number[] = [];
   for (let draw = 0; draw < resamples; draw++) {
     const drawn = units.map(() => units[Math.floor(random() * units.length)] as T);
@@ -24,15 +26,4 @@ export function bootstrapInterval<T>(
   const [low, high] = quantiles(values, [0.025, 0.975]) ?? [];
   if (low === undefined || high === undefined || values.length < resamples / 2) return null;
   return { low, high, method: "bootstrap", level: 0.95 };
-}
-
-// Mulberry32: chance with a seed, so that a report does not change when it is made again.
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -16,6 +16,7 @@ describe("summarizeMarks", () => {
       passRateInterval: null,
       meanMark: null,
       meanMarkInterval: null,
+      isGraded: false,
       passAtK: [],
       passHatK: [],
     });
@@ -83,6 +84,33 @@ describe("summarizeMarks", () => {
     expect(summary.passAtK.map(({ k }) => k)).toEqual([1, 2, 4, 6]);
     expect(summary.passHatK[1]?.value).toBeCloseTo((1 / 15 + 1) / 2, 12);
     expect(summary.passAtK[3]?.value).toBe(1);
+  });
+
+  test("attempts that failed have not passed, for pass@k and pass^k alone", () => {
+    const marked = summarizeMarks(itemsOf([1, 1], [1, 1]), 1);
+    const summary = summarizeMarks(
+      [
+        { item: "a", values: [1, 1], missed: 2 },
+        { item: "b", values: [1, 1, 1, 1] },
+        { item: "c", values: [], missed: 4 },
+      ],
+      1,
+    );
+    expect(summary).toMatchObject({ items: 2, values: 6, passed: 6, passRate: 1 });
+    expect(summary.passRateInterval).toEqual(marked.passRateInterval);
+    expect(summary.passAtK.map(({ k }) => k)).toEqual([1, 2, 4]);
+    expect(summary.passAtK[0]?.value).toBeCloseTo(0.5, 12);
+    expect(summary.passHatK[1]?.value).toBeCloseTo((1 / 6 + 1) / 3, 12);
+    expect(summary.passAtK[2]?.value).toBeCloseTo(2 / 3, 12);
+  });
+
+  test("where nothing has a mark there is no pass@k", () => {
+    expect(summarizeMarks([{ item: "a", values: [], missed: 4 }], 1)).toMatchObject({ items: 0, passAtK: [] });
+  });
+
+  test("marks other than 0 and 1 are grades", () => {
+    expect(summarizeMarks(itemsOf([1], [0]), 0.5).isGraded).toBe(false);
+    expect(summarizeMarks(itemsOf([0.6], [0.4]), 0.5).isGraded).toBe(true);
   });
 
   test("an item without values is no item", () => {

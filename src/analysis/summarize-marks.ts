@@ -9,6 +9,8 @@ import { wilsonInterval } from "./wilson-interval.ts";
 export interface ItemMarks {
   readonly item: string;
   readonly values: readonly number[];
+  /** Attempts that failed and have no mark; none when absent. They count for pass@k and pass^k alone, as not passed. */
+  readonly missed?: number | undefined;
   /** The item itself when absent. */
   readonly cluster?: string | undefined;
 }
@@ -27,7 +29,9 @@ export interface MarksSummary {
   readonly passRateInterval: Interval | null;
   readonly meanMark: number | null;
   readonly meanMarkInterval: Interval | null;
-  /** Empty unless every item has at least two values. */
+  /** Some value is neither 0 nor 1. */
+  readonly isGraded: boolean;
+  /** Empty unless every item has at least two attempts that count, and some attempt a mark. */
   readonly passAtK: readonly ValueAtK[];
   readonly passHatK: readonly ValueAtK[];
 }
@@ -39,10 +43,12 @@ export function summarizeMarks(items: Iterable<ItemMarks>, passAt: number): Mark
   const clusters: number[] = [];
   const clusterNumbers = new Map<string, number>();
   const counts: { n: number; c: number }[] = [];
-  for (const { item, values, cluster = item } of items) {
-    if (values.length === 0) continue;
+  let marked = 0;
+  for (const { item, values, missed = 0, cluster = item } of items) {
+    if (values.length + missed === 0) continue;
+    if (values.length > 0) marked++;
     const number = clusterNumbers.get(cluster) ?? clusterNumbers.size;
-    clusterNumbers.set(cluster, number);
+    if (values.length > 0) clusterNumbers.set(cluster, number);
     let c = 0;
     for (const value of values) {
       const pass = value >= passAt;
@@ -51,17 +57,18 @@ export function summarizeMarks(items: Iterable<ItemMarks>, passAt: number): Mark
       passes.push(pass ? 1 : 0);
       clusters.push(number);
     }
-    counts.push({ n: values.length, c });
+    counts.push({ n: values.length + missed, c });
   }
-  const ks = listKs(min(counts.map(({ n }) => n)) ?? 0);
+  const ks = marked === 0 ? [] : listKs(min(counts.map(({ n }) => n)) ?? 0);
   return {
-    items: counts.length,
+    items: marked,
     values: marks.length,
     passed: counts.reduce((total, { c }) => total + c, 0),
     passRate: mean(passes),
     passRateInterval: intervalOf(passes, clusters),
     meanMark: mean(marks),
     meanMarkInterval: intervalOf(marks, clusters),
+    isGraded: marks.some((mark) => mark !== 0 && mark !== 1),
     passAtK: ks.map((k) => ({ k, value: mean(counts.map(({ n, c }) => passAtK(n, c, k) ?? 0)) ?? 0 })),
     passHatK: ks.map((k) => ({ k, value: mean(counts.map(({ n, c }) => passHatK(n, c, k) ?? 0)) ?? 0 })),
   };

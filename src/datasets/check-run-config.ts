@@ -11,6 +11,7 @@ export interface RunRules {
   readonly repeats: number;
   readonly retainResults: boolean;
   readonly scoreFailed: boolean;
+  readonly passAt: number;
 }
 
 type NumberKey =
@@ -19,6 +20,7 @@ type NumberKey =
   | "maxRetries"
   | "retryDelay"
   | "repeats"
+  | "passAt"
   | "limit"
   | "sample"
   | "seed"
@@ -35,6 +37,7 @@ const numberRules: Readonly<Record<NumberKey, NumberRule>> = {
   maxRetries: { least: 0, isWhole: true },
   retryDelay: { least: 0, isWhole: false },
   repeats: { least: 1, isWhole: true },
+  passAt: { least: -Infinity, isWhole: false },
   limit: { least: 1, isWhole: true },
   sample: { least: 1, isWhole: true },
   seed: { least: 0, isWhole: true },
@@ -56,6 +59,7 @@ const known: Readonly<Record<keyof RunConfig, string>> = {
   registry: "object",
   scorers: "any",
   scoreFailed: "boolean",
+  passAt: "number",
   maxConcurrency: "number",
   itemTimeout: "number",
   maxRetries: "number",
@@ -71,6 +75,14 @@ const known: Readonly<Record<keyof RunConfig, string>> = {
 
 /** Checks a run's config and fills in what it leaves open; throws with every problem at once. */
 export function checkRunConfig(config: RunConfig): RunRules {
+  if (typeof config !== "object" || config === null)
+    throw new RolloutError(
+      "config_invalid",
+      `the run cannot start: its config is ${config === null ? "null" : typeof config}`,
+      {
+        hint: "give an object: { data, target, scorers }",
+      },
+    );
   const problems = [...findProblems(config)];
   if (problems.length > 0) throw new RolloutError("config_invalid", `the run cannot start: ${problems.join("; ")}`);
   return {
@@ -81,6 +93,7 @@ export function checkRunConfig(config: RunConfig): RunRules {
     repeats: config.repeats ?? 1,
     retainResults: config.retainResults ?? true,
     scoreFailed: config.scoreFailed ?? false,
+    passAt: config.passAt ?? 1,
   };
 }
 
@@ -105,5 +118,5 @@ function* findProblems(config: RunConfig): Iterable<string> {
 function* checkNumber(key: NumberKey, value: unknown): Iterable<string> {
   const { least, isWhole } = numberRules[key];
   if (typeof value !== "number" || !Number.isFinite(value) || value < least || (isWhole && !Number.isInteger(value)))
-    yield `${key}: must be a ${isWhole ? "whole number" : "number"} of at least ${least}, not ${String(value)}`;
+    yield `${key}: must be a ${isWhole ? "whole number" : "number"}${least > -Infinity ? ` of at least ${least}` : ""}, not ${String(value)}`;
 }

@@ -19,7 +19,10 @@ export function describeHead(prepared: PreparedRun, names: UnitNames, clock: Clo
     total: plan.total,
     groups: [{ labels: { target: names.target, dataset: names.dataset }, total: plan.total }],
     concurrency: rules.maxConcurrency,
-    shape: shapeOf(scorers.ofRun.perItem.map(({ id }) => id)),
+    shape: shapeOf(
+      scorers.ofRun.perItem.map(({ id }) => id),
+      { repeats: rules.repeats, total: plan.total, passAt: rules.passAt },
+    ),
     metrics: [],
     location: config.storage?.location ?? "",
   };
@@ -34,6 +37,7 @@ export function describeTail(summary: RunSummary, { config }: PreparedRun, clock
     tail: {
       status: summary.error === null ? "completed" : config.signal?.aborted ? "cancelled" : "unfinished",
       skipped: summary.skippedCount,
+      hasFailed: summary.error === null && summary.status === "failed",
       durationSec: (summary.completedAt.getTime() - summary.startedAt.getTime()) / 1000,
       sittings: 1,
       wholeMarks: summary.datasetScores.map(toWholeMark),
@@ -49,7 +53,7 @@ function toWholeMark({ scorerName, score, reason, error }: ScorerResult): WholeM
 
 /** The same of a run that is read from a store. */
 export function describeStoredHead(run: RunRecord, names: UnitNames, location: string): RunHead {
-  const { scorers } = run.identity;
+  const { scorers, repeats, passAt } = run.identity;
   return {
     id: run.id,
     kind: run.kind,
@@ -57,7 +61,11 @@ export function describeStoredHead(run: RunRecord, names: UnitNames, location: s
     total: run.total,
     groups: [{ labels: { target: names.target, dataset: names.dataset }, total: run.total }],
     concurrency: 1,
-    shape: shapeOf(Array.isArray(scorers) ? scorers.map(String) : []),
+    shape: shapeOf(Array.isArray(scorers) ? scorers.map(String) : [], {
+      repeats: typeof repeats === "number" ? repeats : 1,
+      total: run.total,
+      passAt: typeof passAt === "number" ? passAt : 1,
+    }),
     metrics: [],
     location,
   };
@@ -67,6 +75,7 @@ export function describeStoredTail(run: RunRecord, finished: number, now: number
   return {
     status: run.isFinished || run.status === "completed" ? "completed" : "unfinished",
     skipped: Math.max(0, run.total - finished),
+    hasFailed: run.isFinished && run.status === "failed",
     durationSec: ((run.endedAt ?? now) - run.createdAt) / 1000,
     sittings: 1,
     wholeMarks: readWholeMarks(run.summary),
@@ -79,14 +88,21 @@ function readWholeMarks(summary: Json): WholeMark[] {
   return Array.isArray(scores) ? (scores as unknown as ScorerResult[]).map(toWholeMark) : [];
 }
 
-function shapeOf([first = "", ...others]: readonly string[]): RunShape {
+interface ShapeFacts {
+  readonly repeats: number;
+  readonly total: number;
+  readonly passAt: number;
+}
+
+function shapeOf([first = "", ...others]: readonly string[], { repeats, total, passAt }: ShapeFacts): RunShape {
   return {
     groupBy: ["target", "dataset"],
     itemLabel: "item",
     markName: first,
     otherMarks: others,
     tellsCost: false,
-    passAt: 1,
-    unitNoun: "item",
+    passAt,
+    isScore: first !== "",
+    ...(repeats > 1 ? { unitNoun: "run", itemCount: Math.round(total / repeats) } : { unitNoun: "item" }),
   };
 }

@@ -27,6 +27,7 @@ export async function prepareRun(config: RunConfig): Promise<PreparedRun> {
     targetType: config.targetType,
     targetId: config.targetId,
     registry: config.registry,
+    fallbackName: config.name,
   });
   const scorers = await chooseScorers({ scorers: config.scorers, registry: config.registry, dataset: items.dataset });
   // Only what is stored can be taken up again with other items.
@@ -66,6 +67,7 @@ function planRun(
       sample: config.sample ?? null,
       seed: config.seed ?? null,
       dataHash,
+      ...(config.passAt === undefined ? {} : { passAt: config.passAt }),
     },
     metadata: config.metadata ?? {},
   };

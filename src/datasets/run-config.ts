@@ -1,3 +1,4 @@
+import type { Anything } from "../base/anything.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { NewItem } from "../store/dataset-store.ts";
 import type { Store } from "../store/store.ts";
@@ -11,8 +12,13 @@ import type { Target } from "./targets/target.ts";
 /** An item as it is given in code; any JSON value, and an id unless one is to be made. */
 export type DataItem = NewItem;
 
+type DataSource<Item> = Iterable<Item> | AsyncIterable<Item>;
+
+/** What a function is called with: the inputs of `data`; anything when they are not known, as those of a stored dataset. */
+export type InputOf<Item extends DataItem> = DataItem extends Item ? Anything : Item["input"];
+
 /** What to run on what, and how. */
-export interface RunConfig {
+export interface RunConfig<Item extends DataItem = DataItem> {
   /** For people; the target's and the dataset's names when absent. */
   readonly name?: string | undefined;
   /** Where the dataset is, and where the run and its results go. Without one nothing is stored. */
@@ -21,8 +27,8 @@ export interface RunConfig {
   readonly datasetId?: string | undefined;
   /** Of the dataset; the newest when absent. */
   readonly version?: number | undefined;
-  /** Items given in code instead of a dataset. */
-  readonly data?: readonly DataItem[] | (() => readonly DataItem[] | Promise<readonly DataItem[]>) | undefined;
+  /** Items given in code instead of a dataset: a list, something to iterate over, or a function that gives either. */
+  readonly data?: DataSource<Item> | (() => DataSource<Item> | Promise<DataSource<Item>>) | undefined;
   /** Only the first so many items. */
   readonly limit?: number | undefined;
   /** Only so many items, chosen by chance but always the same for one `seed`. */
@@ -30,7 +36,7 @@ export interface RunConfig {
   readonly seed?: number | undefined;
 
   /** An agent, a workflow, a scorer or a function. */
-  readonly target?: Target | undefined;
+  readonly target?: Target<InputOf<Item>> | undefined;
   /** What the target is, when that is not plain, and where `targetId` is looked for. */
   readonly targetType?: string | undefined;
   readonly targetId?: string | undefined;
@@ -38,6 +44,8 @@ export interface RunConfig {
   readonly registry?: Registry | undefined;
   /** Instances, functions and registered ids. Even an empty list wins over the scorers of items and dataset. */
   readonly scorers?: readonly (Scorer | DatasetScorer | ScorerFunction | string)[] | undefined;
+  /** An item passes with at least this score of the first scorer; 1 when absent. */
+  readonly passAt?: number | undefined;
   /** Also asks scorers about items that failed, with null for an output. */
   readonly scoreFailed?: boolean | undefined;
 
@@ -65,3 +73,7 @@ export interface RunConfig {
   /** Told of everything that happens, in order and one at a time; the run waits for it, and ends when it throws. */
   readonly onEvent?: DatasetRunListener | undefined;
 }
+
+/** A config that names its target, itself or by its id. */
+export type CompleteRunConfig<Item extends DataItem = DataItem> = RunConfig<Item> &
+  ({ readonly target: Target<InputOf<Item>> } | { readonly targetType: string; readonly targetId: string });

@@ -26,6 +26,7 @@ describe("before the start", () => {
     [{ maxConcurrency: 0 }, "maxConcurrency: must be a whole number of at least 1, not 0"],
     [{ maxConcurrency: 1.5 }, "maxConcurrency: must be a whole number of at least 1, not 1.5"],
     [{ maxRetries: -1 }, "maxRetries: must be a whole number of at least 0, not -1"],
+    [{ passAt: Number.NaN }, "passAt: must be a number, not NaN"],
     [{ itemTimeout: Number.NaN }, "itemTimeout: must be a number of at least 1, not NaN"],
     [{ retryDelay: Number.POSITIVE_INFINITY }, "retryDelay: must be a number of at least 0, not Infinity"],
     [{ repeats: 0 }, "repeats: must be a whole number of at least 1, not 0"],
@@ -42,6 +43,72 @@ describe("before the start", () => {
     expect(await refused({ data: numbers(1) })).toBe("no target is given");
     expect(await refused({ data: numbers(1), targetType: "processor", targetId: "p" })).toContain("not supported");
     expect(await refused({ data: numbers(1), target: {} as never })).toContain("nothing that can be called");
+  });
+
+  test("data may be anything to iterate over, and what it is not is told", async () => {
+    async function* later() {
+      yield* numbers(3);
+    }
+    expect(await run({ data: later(), target: echo })).toMatchObject({ succeededCount: 3 });
+    expect(await run({ data: later, target: echo })).toMatchObject({ succeededCount: 3 });
+    expect(await run({ data: new Set(numbers(2)), target: echo })).toMatchObject({ succeededCount: 2 });
+    const thrower = (): never => {
+      throw new Error("no file");
+    };
+    expect(await refused({ data: thrower, target: echo })).toBe("data: failed: no file");
+    async function* broken() {
+      yield* numbers(1);
+      thrower();
+    }
+    expect(await refused({ data: broken(), target: echo })).toBe("data: failed: no file");
+    expect(await refused({ data: "items.jsonl" as never, target: echo })).toBe("data: is string, not a list of items");
+    expect(await refused({ data: () => ({}) as never, target: echo })).toContain("data: gave an object");
+    expect(await refused(null as never)).toContain("its config is null");
+  });
+
+  test("a function without a name of its own is called as the run is", async () => {
+    const named = async (target: RunConfig["target"]): Promise<unknown> => {
+      const heads: unknown[] = [];
+      await run({
+        name: "greetings",
+        data: numbers(1),
+        target,
+        onEvent: (event) => event.type === "run_started" && heads.push(event.run.groups?.[0]?.labels["target"]),
+      });
+      return heads[0];
+    };
+    const target = (input: unknown): unknown => input;
+    expect(await named(target)).toBe("greetings");
+    expect(await named((input: unknown) => input)).toBe("greetings");
+    expect(await named(echo)).toBe("echo");
+  });
+
+  test("what passes and how often items run is told at the start", async () => {
+    const shapes: unknown[] = [];
+    const right = ({ output, groundTruth }: { output: unknown; groundTruth: unknown }) => output === groundTruth;
+    await run({
+      data: numbers(3),
+      target: echo,
+      scorers: [right],
+      passAt: 0.5,
+      repeats: 2,
+      onEvent: (event) => event.type === "run_started" && shapes.push(event.run.shape),
+    });
+    expect(shapes).toMatchObject([{ markName: "right", passAt: 0.5, isScore: true, unitNoun: "run", itemCount: 3 }]);
+  });
+
+  test("what is wrong with data is told all at once", async () => {
+    const data = [
+      { id: "", input: 1 },
+      { ouput: 2 },
+      { id: "a", input: 1, tags: [] },
+      { id: "a", input: 2, metadata: 7 },
+    ];
+    const message = await refused({ data: data as never, target: echo });
+    expect(message).toContain(
+      "data[0].id: must be a text that is not empty; data[1] has no input; data[2].tags: unknown",
+    );
+    expect(message).toContain('data[3].metadata: must be an object; data[3]: two items of `data` have the id "a"');
   });
 
   test("an unknown target or scorer is refused, and the nearest known one is named", async () => {
@@ -326,6 +393,20 @@ describe("deadlines", () => {
     expect(summary.results[0]?.error).toBe('item "n0" exceeded its limit of 0.1 seconds');
     expect(seen?.aborted).toBe(true);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("a target that holds the thread beyond the limit has exceeded it, and costs its neighbours nothing", async () => {
+    const target = (input: unknown): unknown => {
+      for (const end = performance.now() + (input === 1 ? 2100 : 0); performance.now() < end;);
+      return input;
+    };
+    const summary = await run({ data: numbers(3), target, itemTimeout: 2000 });
+    expect(summary.results.map(({ error }) => error)).toEqual([
+      null,
+      'item "n1" exceeded its limit of 2 seconds',
+      null,
+    ]);
+    expect(summary.results[1]).toMatchObject({ output: null, errorDetails: { name: "AbortReason" } });
   });
 
   test("an item that is quick leaves no timer", async () => {

@@ -16,6 +16,11 @@ export interface DeadlineOptions {
   readonly what: string;
 }
 
+/** The reason of what took longer than its limit. */
+export function exceeded(what: string, limitMs: number): AbortReason {
+  return new AbortReason("deadline", `${what} exceeded its limit of ${limitMs / 1000} seconds`, limitMs);
+}
+
 /** Turns a limit into a signal; the only place where that happens. */
 export function startDeadline(options: DeadlineOptions): Deadline {
   const { clock, limitMs, parent, what } = options;
@@ -27,9 +32,7 @@ export function startDeadline(options: DeadlineOptions): Deadline {
     limitMs === null
       ? undefined
       : clock.startTimer(limitMs, () => {
-          controller.abort(
-            new AbortReason("deadline", `${what} exceeded its limit of ${limitMs / 1000} seconds`, limitMs),
-          );
+          controller.abort(exceeded(what, limitMs));
         });
   return {
     signal: controller.signal,

@@ -2,7 +2,7 @@ import "../base/check-node.ts";
 import { systemClock } from "../base/clock.ts";
 import { readHost } from "../base/host.ts";
 import { readOwner } from "../base/process-owner.ts";
-import type { RunConfig } from "../datasets/run-config.ts";
+import type { CompleteRunConfig, DataItem, RunConfig } from "../datasets/run-config.ts";
 import { runDataset as runDatasetOn } from "../datasets/run-dataset.ts";
 import type { RunSummary } from "../datasets/summary.ts";
 import { commandTarget as commandTargetIn, type CommandTargetOptions } from "../datasets/targets/command-target.ts";
@@ -17,11 +17,12 @@ import { openStore as openStoreWith } from "../store/registry.ts";
 import type { DatasetItem, DatasetRecord, DatasetVersion, ItemChange } from "../store/dataset-store.ts";
 import type { Store } from "../store/store.ts";
 
-export type { DataItem, RunConfig } from "../datasets/run-config.ts";
+export type { CompleteRunConfig, DataItem, RunConfig } from "../datasets/run-config.ts";
 export type { DatasetRunEvent, DatasetRunListener } from "../datasets/run-voice.ts";
 export type { ItemResult, ItemWithScores, RunSummary, ScorerResult, ScorerSummary } from "../datasets/summary.ts";
 export type { CommandTargetOptions };
 export { httpTarget, type HttpTargetOptions } from "../datasets/targets/http-target.ts";
+export type { FunctionScorerRun, ScorerAnswer, ScorerFunction } from "../datasets/scorers/resolve-scorers.ts";
 export type { Registry } from "../datasets/targets/registry.ts";
 export { withUsage, type FunctionCall, type Target } from "../datasets/targets/target.ts";
 export type { Json, JsonObject } from "../base/json.ts";
@@ -50,9 +51,9 @@ export function openStore(location = ".rollout/rollout.db", options: OpenStoreOp
  * Runs every item of a dataset against a target and marks what comes out. Rejects only before anything began; after that
  * every end, an abort as well, is a summary.
  */
-export function runDataset(config: RunConfig): Promise<RunSummary> {
+export function runDataset<Item extends DataItem>(config: RunConfig<Item>): Promise<RunSummary> {
   const owner = readOwner(readHost(process));
-  return runDatasetOn(config, { clock: systemClock, owner, random: Math.random });
+  return runDatasetOn(config as RunConfig, { clock: systemClock, owner, random: Math.random });
 }
 
 /** A target that runs a command for each item: its input on stdin, its output from stdout. */
@@ -61,7 +62,7 @@ export function commandTarget(options: CommandTargetOptions): FunctionTarget {
 }
 
 /** A run for `rollout eval` to find in a file; it is returned as it is. */
-export function defineEval(config: RunConfig): RunConfig {
+export function defineEval<Item extends DataItem>(config: CompleteRunConfig<Item>): RunConfig {
   return config;
 }
 

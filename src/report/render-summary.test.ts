@@ -142,6 +142,49 @@ describe("renderSummary", () => {
     expect(both).toBeLessThan(101);
   });
 
+  describe("of a run with a scorer", () => {
+    const score = { ...sampleHead().shape, markName: "reward", isScore: true };
+
+    test("says what passes", () => {
+      expect(render([{}], {}, { shape: { ...score, passAt: 0.8 } })).toContain("pass (reward ≥ 0.8)");
+      expect(render([{}], { unicode: false }, { shape: score })).toContain("pass (reward >= 1)");
+    });
+
+    test("puts the mean of grades and its interval before what passes, at every width", () => {
+      const units = [0.2, 0.9, 0.5, 1].flatMap((reward, index) =>
+        [1, 2].map((attempt) => ({ task: `t${index}`, attempt, reward })),
+      );
+      const titles = (columns: number): string => render(units, { columns }, { shape: score }).split("\n")[3] ?? "";
+      expect(titles(120)).toMatch(/mean reward +0 +1 +95% CI +scored +pass \(reward ≥ 1\)/);
+      for (let columns = 60; columns <= 120; columns++) expect(titles(columns)).toContain("mean reward");
+      expect(render(units, {}, { shape: score })).toMatch(/ 0\.65 +\S+ +0\.\d+–1\.0 +8 of 8 /);
+      const others = { ...score, otherMarks: ["length"] };
+      expect(render(units, {}, { shape: others }).split("\n")[3]).toMatch(/dataset +pass /);
+    });
+
+    test("counts repeats as runs of items", () => {
+      const units = [1, 2, 3].flatMap((attempt) => [{ attempt }, { attempt, task: "b" }]);
+      const shape = { ...score, unitNoun: "run", itemCount: 2 };
+      expect(render(units, {}, { shape })).toContain("6 runs of 2 items scored · 6 passed\n");
+      expect(render(units, {}, { shape, total: 8 })).toContain("6 of 8 runs of 2 items scored");
+    });
+
+    test("has failed when all of it did, and has no column for marks that nobody gives", () => {
+      const shape = { ...score, markName: "", isScore: false };
+      const text = render([{ failure: failures[0] ?? null }], {}, { shape }, { hasFailed: true });
+      expect(text).toContain("tb2-sweep · failed after 1h12m");
+      expect(text).not.toContain("mean");
+      expect(text).toMatch(/finished +failed/);
+    });
+  });
+
+  test("bounds near the ends are told with a digit more, so that none claims certainty", () => {
+    const units = Array.from({ length: 1000 }, (_, index) => ({ task: `t${index}` }));
+    expect(render(units)).toContain("99.6–100%");
+    expect(render(units.map((unit) => ({ ...unit, reward: 0 })))).toContain("0–0.4%");
+    expect(render([...units, { task: "no", reward: 0 }])).toContain("99–100%");
+  });
+
   test("a run that nobody marks has a row for each agent with what finished, what failed, costs and times", () => {
     const cost = 0.25;
     const text = render([
@@ -305,7 +348,8 @@ describe("renderSummary", () => {
     }));
     const text = render(units);
     expect(text).toContain("+ 4 more types");
-    expect(text).toContain("+ 9 more warnings");
+    expect(text).toContain("+ 9 more warnings\n");
+    expect(render([...units, ...units])).toContain("+ 18 more warnings of 9 kinds\n");
   });
 
   test("hostile text cannot drive the terminal", () => {

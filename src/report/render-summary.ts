@@ -41,7 +41,9 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
   const { separator } = style.signs;
   const duration = `${durationText(tail.durationSec)}${tail.sittings > 1 ? ` over ${tail.sittings} sittings` : ""}`;
   const end = {
-    completed: { text: `completed in ${duration}` },
+    completed: tail.hasFailed
+      ? { text: `failed after ${duration}`, paint: style.red }
+      : { text: `completed in ${duration}` },
     cancelled: { text: `cancelled after ${duration}`, paint: style.yellow },
     unfinished: { text: `not finished, ${duration} so far`, paint: style.yellow },
     budget_exhausted: { text: `stopped by its budget after ${duration}`, paint: style.yellow },
@@ -55,8 +57,10 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
     number > 0 ? [{ text: `${groupDigits(number)} ${word}`, paint }] : [];
   const planned = overall.planned ?? overall.finished;
   const whole = overall.scored === planned ? "" : ` of ${groupDigits(planned)}`;
+  const { itemCount } = run.shape;
+  const ofItems = itemCount === undefined ? "" : ` of ${countText(itemCount, "item")}`;
   const second: Cell[] = [
-    { text: `${groupDigits(overall.scored)}${whole} ${noun}${planned === 1 ? "" : "s"} scored` },
+    { text: `${groupDigits(overall.scored)}${whole} ${noun}${planned === 1 ? "" : "s"}${ofItems} scored` },
     ...count(overall.marks.passed, "passed", style.green),
     ...count(overall.scored - overall.marks.passed, "not passed"),
     ...count(overall.failed, "failed", style.red),
@@ -81,10 +85,13 @@ function renderWarnings({ warnings, otherWarnings }: RunSummary, columns: number
   const shown = warnings.slice(0, mostWarnings);
   const width = groupDigits(shown[0]?.count ?? 0).length;
   const hidden = warnings.slice(mostWarnings).reduce((total, { count }) => total + count, otherWarnings);
+  const kinds = warnings.length - shown.length;
+  // Those that came after too many different ones are counted alone.
+  const ofKinds = otherWarnings === 0 && kinds < hidden ? ` of ${countText(kinds, "kind")}` : "";
   return [
     style.dim("warnings"),
     ...shown.flatMap((warning) => renderWarning(warning, width, columns, style)),
-    ...(hidden > 0 ? [style.dim(`  + ${countText(hidden, "more warning")}`)] : []),
+    ...(hidden > 0 ? [style.dim(`  + ${countText(hidden, "more warning")}${ofKinds}`)] : []),
   ];
 }
 

@@ -43,7 +43,9 @@ export interface GroupTally {
   retries: number;
   /** Marks of every attempt by item. */
   readonly marks: Map<string, number[]>;
-  /** The same of every other mark of the run. */
+  /** Attempts by item that failed through a fault of their own and have no mark. */
+  readonly missed: Map<string, number>;
+  /** The same as `marks` of every other mark of the run. */
   readonly otherMarks: Map<string, Map<string, number[]>>;
   /** Of the units that reached a phase, if they have phases at all. */
   readonly durations: number[];
@@ -73,20 +75,20 @@ export class RunTally {
   add(unit: Unit): void {
     const group = this.#groupOf(unit.labels);
     const mark = findMark(unit, this.shape.markName);
+    const item = unit.labels[this.shape.itemLabel] ?? unit.key;
     group.finished++;
     if (mark !== null) {
       group.scored++;
-      entryOf(group.marks, unit.labels[this.shape.itemLabel] ?? unit.key, newList).push(mark);
+      entryOf(group.marks, item, newList).push(mark);
     } else if (unit.failure) {
       group.failed++;
       if (isExcused(unit.failure)) group.excused++;
+      else group.missed.set(item, (group.missed.get(item) ?? 0) + 1);
     }
     for (const name of this.shape.otherMarks ?? []) {
       const other = findMark(unit, name);
       if (other === null) continue;
-      entryOf(entryOf(group.otherMarks, name, newMarks), unit.labels[this.shape.itemLabel] ?? unit.key, newList).push(
-        other,
-      );
+      entryOf(entryOf(group.otherMarks, name, newMarks), item, newList).push(other);
     }
     if (unit.failure) {
       const { type, blame } = unit.failure;
@@ -155,6 +157,7 @@ export function createGroup(labels: Readonly<Record<string, string>>): GroupTall
     retriedUnits: 0,
     retries: 0,
     marks: new Map(),
+    missed: new Map(),
     otherMarks: new Map(),
     durations: [],
     phases: new Map(),

@@ -19,6 +19,7 @@ export interface Signs {
   readonly separator: string;
   readonly dash: string;
   readonly ellipsis: string;
+  readonly atLeast: string;
 }
 
 export interface StyleOptions {
@@ -34,6 +35,7 @@ const drawn: Signs = {
   separator: " · ",
   dash: "–",
   ellipsis: "…",
+  atLeast: "≥",
 };
 
 const ascii: Signs = {
@@ -43,6 +45,7 @@ const ascii: Signs = {
   separator: ", ",
   dash: "-",
   ellipsis: "...",
+  atLeast: ">=",
 };
 
 /** The style for a terminal that can or cannot do colour and Unicode. */

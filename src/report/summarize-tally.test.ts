@@ -85,6 +85,20 @@ describe("summarizeTally", () => {
     expect(groups[0]?.marks.passHatK.at(-1)).toEqual({ k: 2, value: 0.5 });
   });
 
+  test("an attempt that failed has not passed for pass@k, unless infrastructure is to answer for it", () => {
+    const units = [1, 2, 3, 4].flatMap((attempt) => [
+      { attempt, ...(attempt > 2 ? { failure: { ...timeout, blame: "agent" as const } } : {}) },
+      { task: "other", attempt },
+    ]);
+    const { marks } = summarize(units).overall;
+    expect(marks.passAtK.map(({ k }) => k)).toEqual([1, 2, 4]);
+    expect(marks.passHatK[1]?.value).toBeCloseTo((1 / 6 + 1) / 2, 12);
+    const excused = units.map((unit) =>
+      "failure" in unit ? { ...unit, failure: { ...timeout, blame: "infrastructure" as const } } : unit,
+    );
+    expect(summarize(excused).overall.marks.passHatK.at(-1)).toEqual({ k: 2, value: 1 });
+  });
+
   test("failures are counted by type and by what led to them, with the first message and an example of each", () => {
     const failed = Array.from({ length: 5 }, (_, index) => ({
       task: `t${index}`,

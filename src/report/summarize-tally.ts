@@ -178,7 +178,9 @@ function failuresOf(groups: readonly GroupTally[]): FailureSummary[] {
 
 /** Across rows a task is one cluster: what several agents make of it is not independent. */
 function* itemsOf(groups: readonly GroupTally[]): Iterable<ItemMarks> {
-  for (const group of groups) for (const [item, values] of group.marks) yield { item, values, cluster: item };
+  for (const { marks, missed } of groups)
+    for (const item of new Set([...marks.keys(), ...missed.keys()]))
+      yield { item, values: marks.get(item) ?? [], missed: missed.get(item), cluster: item };
 }
 
 function* otherItemsOf(groups: readonly GroupTally[], name: string): Iterable<ItemMarks> {

@@ -1,6 +1,6 @@
 import type { Interval } from "../analysis/interval.ts";
 import { max } from "../analysis/aggregates.ts";
-import { plainText } from "../base/terminal-text.ts";
+import { fitMiddle, plainText } from "../base/terminal-text.ts";
 import type { RunShape, RunStatus, WholeMark } from "../store/run.ts";
 import { intervalBar, paintBar } from "./interval-bar.ts";
 import { costText, durationFormat, groupDigits, markText, percentText } from "./number-text.ts";
@@ -16,7 +16,8 @@ export function renderResults(summary: RunSummary, status: RunStatus, columns: n
   const { scored, failed, unmarked } = summary.overall;
   if (scored + failed + unmarked === 0) return [];
   const table = planRows(summary, style);
-  const cells = scored === 0 && unmarked > 0 ? countColumns(table) : markColumns(table, status, columns);
+  const isMarked = scored > 0 || (unmarked === 0 && summary.run.shape.markName !== "");
+  const cells = isMarked ? markColumns(table, status, columns) : countColumns(table);
   return renderTable([...labelColumns(table), ...cells], columns, style.dim);
 }
 
@@ -25,32 +26,16 @@ function markColumns(table: RowTable, status: RunStatus, columns: number): Colum
   const uneven = rows.some((row) => row.scored < (row.planned ?? row.finished) - row.unmarked);
   // What has not finished yet has not failed.
   const overAll = uneven && status !== "unfinished";
-  const graded = rows.some((row) => row.marks.meanMark !== row.marks.passRate);
   const k = commonK(rows);
-  const cells = columns < 100 ? 13 : 21;
-  const scale = "0%".padEnd(cells - 4) + "100%";
-  const mean = column(`mean ${plainText(shape.markName)}`, (row) => number(row.marks.meanMark, markText));
+  const lead = leadOf(table);
   return [
-    column("pass", (row) => ratio(row.marks.passRate)),
-    { ...column(scale, (row) => rateBar(row, cells, style)), align: "left", drop: 30, isFirm: true },
-    { ...column("95% CI", (row) => rangeText(row.marks.passRateInterval, boundText, style)), drop: 20, isFirm: true },
+    ...leadColumns(table, lead, columns),
     column("scored", (row) => scoredCell(row, style)),
-    ...(overAll
-      ? [{ ...column("of all", (row) => ratio(row.overPlanned?.passRate ?? null)), drop: 25, isFirm: true }]
-      : []),
+    ...(overAll ? [{ ...column("of all", (row) => lead.text(row.overPlanned)), drop: 25, isFirm: true }] : []),
     ...(rows.some((row) => row.withoutInfrastructure !== null) && status !== "unfinished"
-      ? [
-          {
-            ...column("w/o infra", (row) => ratio(row.withoutInfrastructure?.passRate ?? null)),
-            drop: 26,
-            isFirm: true,
-          },
-        ]
+      ? [{ ...column("w/o infra", (row) => lead.text(row.withoutInfrastructure)), drop: 26, isFirm: true }]
       : []),
-    { ...mean, ...(graded ? { drop: 22, isFirm: true } : { drop: 60 }) },
-    ...(graded
-      ? [{ ...column("95% CI", (row) => rangeText(row.marks.meanMarkInterval, markText, style)), drop: 70 }]
-      : []),
+    ...secondColumns(table, lead),
     ...(k === null
       ? []
       : [
@@ -62,6 +47,68 @@ function markColumns(table: RowTable, status: RunStatus, columns: number): Colum
       : []),
     medianColumn(table),
   ];
+}
+
+type Share = GroupSummary["overPlanned"];
+
+/** What stands first in the table: the share that passes, or the mean of a lone scorer that gives grades. */
+interface Lead {
+  readonly isMean: boolean;
+  readonly text: (share: Share) => string | null;
+}
+
+function leadOf({ rows, shape }: RowTable): Lead {
+  const isLone = shape.isScore === true && (shape.otherMarks ?? []).length === 0;
+  const isMean = isLone && rows.some((row) => row.marks.isGraded);
+  return {
+    isMean,
+    text: (share) => (isMean ? number(share?.meanMark ?? null, markText) : ratio(share?.passRate ?? null)),
+  };
+}
+
+function leadColumns(table: RowTable, { isMean }: Lead, columns: number): Column[] {
+  const { style, column } = table;
+  const cells = columns < 100 ? 13 : 21;
+  const scale = isMean ? "0".padEnd(cells - 1) + "1" : "0%".padEnd(cells - 4) + "100%";
+  const bar = (row: GroupSummary): Cell => (isMean ? meanBar(row.marks, cells, style) : rateBar(row, cells, style));
+  return [
+    isMean ? meanColumn(table) : passColumn(table),
+    { ...column(scale, bar), align: "left", drop: 30, isFirm: true },
+    { ...(isMean ? meanIntervalColumn(table) : passIntervalColumn(table)), drop: 20, isFirm: true },
+  ];
+}
+
+function secondColumns(table: RowTable, { isMean }: Lead): Column[] {
+  if (isMean) {
+    return [
+      { ...passColumn(table), drop: 22, isFirm: true },
+      { ...passIntervalColumn(table), drop: 70 },
+    ];
+  }
+  const graded = table.rows.some((row) => row.marks.meanMark !== row.marks.passRate);
+  if (!graded) return [{ ...meanColumn(table), drop: 60 }];
+  return [
+    { ...meanColumn(table), drop: 22, isFirm: true },
+    { ...meanIntervalColumn(table), drop: 70 },
+  ];
+}
+
+function passColumn({ shape, style, column }: RowTable): Column {
+  // The name is cut where the whole title would push out what it stands over.
+  const rule = `${fitMiddle(plainText(shape.markName), 24)} ${style.signs.atLeast} ${shape.passAt}`;
+  return column(shape.isScore === true ? `pass (${rule})` : "pass", (row) => ratio(row.marks.passRate));
+}
+
+function passIntervalColumn({ style, column }: RowTable): Column {
+  return column("95% CI", (row) => rateRangeText(row.marks.passRateInterval, style));
+}
+
+function meanColumn({ shape, column }: RowTable): Column {
+  return column(`mean ${plainText(shape.markName)}`, (row) => number(row.marks.meanMark, markText));
+}
+
+function meanIntervalColumn({ style, column }: RowTable): Column {
+  return column("95% CI", (row) => rangeText(row.marks.meanMarkInterval, markText, style));
 }
 
 function countColumns(table: RowTable): Column[] {
@@ -256,15 +303,22 @@ function rateBar(row: GroupSummary, cells: number, style: Style): Cell {
   };
 }
 
-/** A bound is rounded plainly: unlike a rate it makes no claim to be exact. */
-function boundText(rate: number): string {
-  return `${Math.round(rate * 100)}%`;
+/** Bounds are rounded plainly: unlike a rate they make no claim to be exact, unless both come to the same end. */
+function boundText({ low, high }: Interval): (rate: number) => string {
+  const isCertain = [0, 100].some((end) => Math.round(low * 100) === end && Math.round(high * 100) === end);
+  if (!isCertain) return (rate) => `${Math.round(rate * 100)}%`;
+  // Away from the end: neither 99.97 nor 0.03 is it.
+  return (rate) => `${(rate < 0.5 ? Math.ceil(rate * 1000) : Math.floor(rate * 1000)) / 10}%`;
 }
 
 function rangeText(interval: Interval | null, format: (value: number) => string, style: Style): string | null {
   if (!interval) return null;
   const low = format(interval.low);
   return `${low.endsWith("%") ? low.slice(0, -1) : low}${style.signs.dash}${format(interval.high)}`;
+}
+
+function rateRangeText(interval: Interval | null, style: Style): string | null {
+  return interval && rangeText(interval, boundText(interval), style);
 }
 
 function scoredCell(row: GroupSummary, style: Style): Cell {

@@ -13,6 +13,12 @@ describe("exact", () => {
     });
   });
 
+  test("says so when texts differ only in their normal form", async () => {
+    const { score: mark, reason } = await score(exact(), { output: "Zu\u0308rich", groundTruth: "Z\u00fcrich" });
+    expect(mark).toBe(0);
+    expect(reason).toContain("normalize()");
+  });
+
   test("leaves out white space and case when it is told to", async () => {
     const scorer = exact({ trim: true, ignoreCase: true });
     expect(await score(scorer, { output: "\n PARIS ", groundTruth: "Paris" })).toMatchObject({ score: 1 });

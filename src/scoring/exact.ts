@@ -32,9 +32,13 @@ export function exact(options: ExactOptions = {}): Scorer {
     if (truth === undefined) return noMark("the item has no ground truth");
     if (typeof truth === "string") {
       const text = textOf(output);
+      const isAlike = text !== null && settle(text.normalize()) === settle(truth.normalize());
+      const hint = isAlike
+        ? "; they differ only in how Unicode writes their characters: compare after normalize()"
+        : "";
       return passOrFail(
         text !== null && settle(text) === settle(truth),
-        `expected ${shown(truth)}, got ${shown(text)}`,
+        `expected ${shown(truth)}, got ${shown(text)}${hint}`,
       );
     }
     const difference = jsonDifference(truth, output);

@@ -21,7 +21,7 @@ describe("numeric", () => {
     expect(await score(numeric(), { output: " 1234.5\n", groundTruth })).toMatchObject({ score: 1 });
     expect(await score(numeric(), { output: "It is 1234.5.", groundTruth })).toEqual({
       score: 0,
-      reason: 'found no number in "It is 1234.5."',
+      reason: 'found no number in "It is 1234.5."; to take one out of a text, set find: "first" or "last"',
     });
     const output = "Of 3 parts, the total is $1,234.5.";
     expect(await score(numeric({ find: "last" }), { output, groundTruth })).toMatchObject({ score: 1 });

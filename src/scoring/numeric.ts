@@ -31,7 +31,10 @@ export function numeric(options: NumericOptions = {}): Scorer {
     const truth = numberOf(expected ? expected(run) : run.groundTruth);
     if (truth === null) return noMark("the expected value is not a number");
     const value = numberOf(output, find);
-    if (value === null) return passOrFail(false, `found no number in ${shown(textOf(output))}`);
+    if (value === null) {
+      const hint = numberOf(output, "first") === null ? "" : '; to take one out of a text, set find: "first" or "last"';
+      return passOrFail(false, `found no number in ${shown(textOf(output))}${hint}`);
+    }
     const allowed = Math.max(absolute, relative * Math.abs(truth));
     const distance = Math.abs(value - truth);
     // Rounding of the subtraction is not the fault of the number.

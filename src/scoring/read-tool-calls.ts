@@ -9,19 +9,40 @@ export interface ToolCall {
 }
 
 /**
- * The calls of tools in a list of calls, an agent's answer or a list of messages, in their order: our own `{ name, args }`,
- * those of Mastra, the AI SDK and chat completions. Null when the value is none of these.
+ * The calls of tools in a list of calls, an agent's answer, a message or a list of them, in their order: our own
+ * `{ name, args }`, those of Mastra, the AI SDK, chat completions and Anthropic. Null when the value is none of these.
  */
 export function readToolCalls(value: unknown): readonly ToolCall[] | null {
-  if (isMessages(value)) return value.flatMap((message) => callsOfMessage(message as unknown as Keyed));
+  if (isMessages(value)) return callsOfMessages(value);
   if (Array.isArray(value)) return callsOfList(value);
   if (!isRecord(value)) return null;
   const { steps, toolCalls } = value;
   // First, for some answers name only the calls of their last step beside them.
   if (Array.isArray(steps) && steps.length > 0 && steps.every(isStep)) return steps.flatMap(callsOfStep);
   if (Array.isArray(toolCalls)) return callsOfList(toolCalls);
+  const answers = isMessages([value]) ? [value] : messagesOfChoices(value["choices"]);
+  if (answers !== null) return callsOfMessages(answers);
   if (Array.isArray(value["tool_calls"])) return callsOfList(value["tool_calls"]);
   return null;
+}
+
+/** The same of what a model or an agent answered: a text, or an answer that names no calls, made none. */
+export function readMadeCalls(output: unknown): readonly ToolCall[] | null {
+  const calls = readToolCalls(output);
+  if (calls !== null) return calls;
+  const isAnswer = typeof output === "string" || (isRecord(output) && typeof output["text"] === "string");
+  return isAnswer ? [] : null;
+}
+
+function messagesOfChoices(choices: unknown): readonly unknown[] | null {
+  if (!Array.isArray(choices) || choices.length === 0) return null;
+  // Further choices are other answers to the same question.
+  const [first] = choices;
+  return isRecord(first) && isRecord(first["message"]) ? [{ role: "assistant", ...first["message"] }] : null;
+}
+
+function callsOfMessages(messages: readonly unknown[]): readonly ToolCall[] {
+  return messages.flatMap((message) => callsOfMessage(message as Keyed));
 }
 
 type Keyed = Readonly<Record<string, unknown>>;
@@ -43,7 +64,8 @@ function callsOfStep(step: unknown): readonly ToolCall[] {
 
 function callsOfMessage(message: Keyed): readonly ToolCall[] {
   if (message["role"] !== "assistant") return [];
-  if (Array.isArray(message["tool_calls"])) return callsOfList(message["tool_calls"]) ?? [];
+  const named = message["tool_calls"];
+  if (Array.isArray(named) && named.length > 0) return callsOfList(named) ?? [];
   const ofParts = callsOfParts(partsOf({ role: "assistant", ...message }));
   if (ofParts.length > 0) return ofParts;
   const invocations = isRecord(message["content"]) ? message["content"]["toolInvocations"] : undefined;
@@ -54,7 +76,8 @@ function callsOfParts(parts: readonly unknown[]): readonly ToolCall[] {
   return parts.flatMap((part) => {
     if (!isRecord(part)) return [];
     const { type, toolInvocation } = part;
-    const call = type === "tool-call" ? callOf(part) : type === "tool-invocation" ? callOf(toolInvocation) : null;
+    const isCall = type === "tool-call" || type === "tool_use";
+    const call = isCall ? callOf(part) : type === "tool-invocation" ? callOf(toolInvocation) : null;
     return call === null ? [] : [call];
   });
 }

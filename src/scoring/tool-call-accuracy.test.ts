@@ -68,13 +68,50 @@ describe("tool call accuracy", () => {
         { role: "assistant", content: [{ type: "tool-call", toolName: name, input: args }] },
         { role: "tool", content: [] },
       ],
+      {
+        choices: [
+          { message: { content: null, tool_calls: [{ function: { name, arguments: JSON.stringify(args) } }] } },
+        ],
+      },
+      { type: "message", role: "assistant", content: [{ type: "tool_use", id: "1", name, input: args }] },
+      [
+        { role: "user", content: "find it" },
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: "so" },
+            { type: "tool_use", name, input: args },
+          ],
+        },
+      ],
     ];
     for (const output of outputs) expect(await mark({ args: "exact" }, [find], output), JSON.stringify(output)).toBe(1);
     expect(await mark({}, { toolCalls: [find] }, [{ role: "assistant", content: "no call" }])).toBe(0);
   });
 
+  test("marks an answer without a call 0 when one was expected, and 1 when none was", async () => {
+    const answers = [
+      "It is sunny.",
+      { text: "It is sunny." },
+      { text: "It is sunny.", steps: [] },
+      { role: "assistant", content: "It is sunny." },
+      { role: "assistant", content: "It is sunny.", tool_calls: null },
+      { role: "assistant", content: [{ type: "text", text: "It is sunny." }] },
+      { choices: [{ message: { role: "assistant", content: "It is sunny." } }] },
+      { toolCalls: [] },
+    ];
+    for (const output of answers) {
+      expect(await mark({}, [find], output), JSON.stringify(output)).toBe(0);
+      expect(await mark({}, [], output), JSON.stringify(output)).toBe(1);
+    }
+    const failed = await score(toolCallAccuracy(), { output: null, groundTruth: [find], error: "it broke" });
+    expect(failed).toMatchObject({ score: null });
+  });
+
   test("gives no mark when calls are not to be found, or are too many", async () => {
-    expect(await score(toolCallAccuracy(), { output: "text", groundTruth: [find] })).toMatchObject({ score: null });
+    expect(await score(toolCallAccuracy(), { output: { city: "Rome" }, groundTruth: [find] })).toMatchObject({
+      score: null,
+    });
     expect(await score(toolCallAccuracy(), { output: [find], groundTruth: "text" })).toMatchObject({ score: null });
     const many = Array.from({ length: 501 }, () => find);
     expect(await score(toolCallAccuracy(), { output: many, groundTruth: [find] })).toMatchObject({ score: null });

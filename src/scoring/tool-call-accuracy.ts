@@ -2,7 +2,7 @@ import { z } from "zod";
 import { bestAlignment } from "./best-alignment.ts";
 import { bestAssignment } from "./best-assignment.ts";
 import { makeScorer, noMark } from "./make-scorer.ts";
-import { readToolCalls, type ToolCall } from "./read-tool-calls.ts";
+import { readMadeCalls, readToolCalls, type ToolCall } from "./read-tool-calls.ts";
 import type { Scorer, Verdict } from "./scorer.ts";
 import { comparingShape, readOptions } from "./read-options.ts";
 import type { ComparingOptions } from "./scorer-options.ts";
@@ -39,8 +39,8 @@ export function toolCallAccuracy(options: ToolCallAccuracyOptions = {}): Scorer 
   return makeScorer(common, "calls the expected tools", "tool-call-accuracy", (output, run) => {
     const wanted = readToolCalls(expected ? expected(run) : run.groundTruth);
     if (wanted === null) return noMark("the expected value is no list of tool calls");
-    const made = readToolCalls(output);
-    if (made === null) return noMark("the output tells of no tool calls");
+    const made = readMadeCalls(output);
+    if (made === null) return noMark("the output is no answer and no list of tool calls; `read` can find them in it");
     if (Math.max(wanted.length, made.length) > mostCalls) return noMark(`there are more than ${mostCalls} calls`);
     const values = wanted.map((want) => made.map((call) => likeness(want, call, args)));
     return describe(wanted, made, values, pair(values), extra === "penalize");

@@ -1,3 +1,4 @@
+import { RolloutError } from "../base/rollout-error.ts";
 import type { OpenStoreOptions, Store } from "./store.ts";
 
 /** Opens the store at a location; the caller disposes it. */
@@ -9,5 +10,10 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   if (/^postgres(?:ql)?:\/\//.test(location)) {
     return (await import("./postgres/open-postgres-store.ts")).openPostgresStore(options);
   }
+  const [, scheme] = /^([a-z][\w+.-]*):\/\//i.exec(location) ?? [];
+  if (scheme !== undefined)
+    throw new RolloutError("usage_invalid", `a store cannot be at ${scheme}://`, {
+      hint: "it is a file, postgres://USER@HOST/DATABASE or memory:",
+    });
   return (await import("./sqlite/open-sqlite-store.ts")).openSqliteStore(options);
 }

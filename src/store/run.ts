@@ -56,6 +56,10 @@ export interface RunShape {
   readonly tellsCost?: boolean | undefined;
   /** A mark of at least this passes. */
   readonly passAt: number;
+  /** The mark is a scorer's: a report says what passes, and puts the mean of one with grades first. */
+  readonly isScore?: boolean | undefined;
+  /** How many items the units are repeats of; absent where each unit is an item of its own. */
+  readonly itemCount?: number | undefined;
   /** What one unit is called: `trial`. */
   readonly unitNoun: string;
 }
@@ -107,6 +111,8 @@ export interface WholeMark extends Mark {
 export interface RunTail {
   readonly status: RunStatus;
   readonly skipped: number;
+  /** It came to its end, and every unit failed. */
+  readonly hasFailed?: boolean | undefined;
   readonly durationSec: number;
   /** How often the run was taken up; its duration is that of all of them. */
   readonly sittings: number;

@@ -106,6 +106,33 @@ describe("a dataset on the command line", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("x.db is no SQLite database")]);
   });
 
+  test("a store or a folder that cannot be is told, and nothing is made of it", async () => {
+    const room = await makeRoom();
+    await room.write("x.jsonl", '{"input":1}\n');
+    const wrong = async (...args: string[]): Promise<string> => {
+      const { code, stderr } = await room.run(["dataset", ...args]);
+      expect(code, stderr).toBe(2);
+      return stderr;
+    };
+    expect(await wrong("import", "x.jsonl", "--store", "http://x")).toContain("a store cannot be at http://");
+    expect(existsSync(room.path("http:"))).toBe(false);
+    expect(await wrong("import", "x.jsonl", "--store", ".")).toContain("is a folder");
+    await ok(room, "dataset", "import", "x.jsonl");
+    expect(await wrong("export", "x", "missing/x.csv")).toMatch(/the folder .*missing does not exist/);
+    expect(await wrong("import", "x.jsonl", "--name", "x@3")).toContain("must not end like a version");
+    await ok(room, "dataset", "create", "later");
+    expect(await ok(room, "dataset", "list")).toMatch(/^later +0 +0 .*nothing was written to it yet$/m);
+    expect(await ok(room, "dataset", "show", "later")).toContain("later: nothing was written to it yet\n");
+  });
+
+  test("several first imports at once all come to one dataset", async () => {
+    const room = await makeRoom();
+    const names = ["1", "2", "3", "4"];
+    for (const name of names) await room.write(`${name}.jsonl`, `{"id":"${name}","input":${name}}\n`);
+    await Promise.all(names.map((name) => ok(room, "dataset", "import", `${name}.jsonl`, "--name", "par", "--merge")));
+    expect((await show(room, "par")).items.map(({ id }) => id).sort()).toEqual(names);
+  });
+
   test("an import that is interrupted leaves nothing", async () => {
     const room = await makeRoom();
     await room.run([], { command: ["mkfifo", room.path("endless")] });

@@ -1,7 +1,7 @@
 import type { TestContext } from "vitest";
 import { makeDockerRoom, plainTask } from "./docker-rig.ts";
 import { resumeAfterKills } from "./resume-after-kills.ts";
-import { seededRandom } from "./seeded-random.ts";
+import { seededRandom } from "../../src/base/seeded-random.ts";
 
 /** Kills and resumes jobs in containers so many times. */
 export async function resumeDockerKills(context: TestContext, kills: number, seed: number): Promise<void> {

@@ -89,6 +89,12 @@ describe("rollout eval", () => {
     expect(read(sampled).runs[0]).toMatchObject({ total_items: 5 });
   });
 
+  test("what passes is said, and repeats are counted as runs of items", async () => {
+    const { stdout } = await room.run(["eval", "double.eval.ts", "--repeats", "2", "--limit", "3", "--no-store"]);
+    expect(stdout).toContain("6 runs of 3 items scored");
+    expect(stdout).toContain("pass (right ≥ 1)");
+  });
+
   test("a scorer, a run, a file or an option that is not there is named before anything starts", async () => {
     const wrong = async (...args: string[]): Promise<string> => {
       const { code, stderr } = await room.run(["eval", ...args]);
@@ -97,6 +103,7 @@ describe("rollout eval", () => {
     };
     expect(await wrong("double.eval.ts", "--scorer", "rigth")).toContain('did you mean "right"?');
     expect(await wrong("double.eval.ts", "--only", "treble")).toContain("known: double");
+    expect(await wrong("double.eval.ts", "--seed", "7")).toContain("say how many with --sample");
     expect(await wrong("nothing.eval.ts")).toContain("is no file");
     expect(await wrong("double.eval.ts", "--dataset", "unknown")).toContain('no dataset "unknown"');
     expect(await wrong("double.eval.ts", "--resume", "nobody")).toContain('no run "nobody"');

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { eventually, rewarding, type LocalRig } from "./local-rig.ts";
 import { resumeAfterKills } from "./resume-after-kills.ts";
-import { seededRandom } from "./seeded-random.ts";
+import { seededRandom } from "../../src/base/seeded-random.ts";
 
 /** Kills and resumes jobs on this machine so many times; their trials pass, fall short, fail and leave daemons. */
 export async function resumeLocalKills(rig: LocalRig, kills: number, seed: number): Promise<void> {

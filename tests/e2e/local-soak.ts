@@ -6,7 +6,7 @@ import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
 import { eventually, rewarding, type LocalRig, type LocalRoom } from "./local-rig.ts";
 import type { Running, TaskOptions } from "./rollout-cli.ts";
-import { seededRandom } from "./seeded-random.ts";
+import { seededRandom } from "../../src/base/seeded-random.ts";
 import { mountSmallDisk } from "./small-disk.ts";
 import { apartTask, drawFate, endOfFate, hastyTask, soakRetries } from "./soak-faults.ts";
 import type { SoakSample } from "./soak-provider.ts";

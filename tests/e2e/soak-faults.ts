@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FailureType } from "../../src/jobs/trial/failure.ts";
 import type { Blame } from "../../src/store/run.ts";
-import { seededRandom } from "./seeded-random.ts";
+import { seededRandom } from "../../src/base/seeded-random.ts";
 
 /** What a trial with a fault must end with. */
 export interface FaultEnd {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { eventually, openLocalRig, rewarding } from "../e2e/local-rig.ts";
-import { seededRandom } from "../e2e/seeded-random.ts";
+import { seededRandom } from "../../src/base/seeded-random.ts";
 
 const rig = await openLocalRig();
 const rounds = 60;

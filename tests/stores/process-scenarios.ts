@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
 import { readHost } from "../../src/base/host.ts";
 import { readOwner } from "../../src/base/process-owner.ts";
-import { readAll } from "../../src/store/conformance/store-case.ts";
+import { readAll } from "../../src/store/read-all.ts";
 import type { DatasetVersion } from "../../src/store/dataset-store.ts";
 import { openStore } from "../../src/store/registry.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -4,7 +4,8 @@ import { findDataset } from "../../datasets/dataset/find-dataset.ts";
 import { countText } from "../../report/number-text.ts";
 import { renderTable, type Column } from "../../report/text-table.ts";
 import type { DatasetRecord, DatasetVersion } from "../../store/dataset-store.ts";
-import type { Page, Store } from "../../store/store.ts";
+import { readAll } from "../../store/read-all.ts";
+import type { Store } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { datasetJson, jsonText, versionJson } from "../dataset-json.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -41,7 +42,7 @@ export async function listDatasetsCommand(options: StoreOptions, context: CliCon
         ),
         text(
           "description",
-          all.map(({ description }) => description ?? ""),
+          all.map(({ description, version }) => description ?? (version === 0 ? "nothing was written to it yet" : "")),
         ),
       ]);
       next(context, `show ${shellWord(all[0]?.name ?? "")}`, options, store);
@@ -101,16 +102,6 @@ export async function removeDatasetCommand(
     else context.terminal.out(plainText(`removed ${what}`) + "\n");
     return exitCodes.done;
   });
-}
-
-async function readAll<Entry, Cursor>(read: (after: Cursor | null) => Promise<Page<Entry, Cursor>>): Promise<Entry[]> {
-  const all: Entry[] = [];
-  for (let after: Cursor | null = null; ;) {
-    const page = await read(after);
-    all.push(...page.entries);
-    if (page.next === null) return all;
-    after = page.next;
-  }
 }
 
 function next({ terminal }: CliContext, words: string, options: StoreOptions, store: Store): void {

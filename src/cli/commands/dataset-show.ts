@@ -41,7 +41,8 @@ async function showItems(
   }
   const of = await store.datasets.version(dataset.id, version);
   const line = (text: string): void => terminal.out(`${plainText(text)}\n`);
-  line(`${dataset.name}, version ${version} of ${dataset.version}: ${countText(of?.itemCount ?? 0, "item")}`);
+  if (dataset.version === 0) line(`${dataset.name}: nothing was written to it yet`);
+  else line(`${dataset.name}, version ${version} of ${dataset.version}: ${countText(of?.itemCount ?? 0, "item")}`);
   if (dataset.description !== null) line(`  ${dataset.description}`);
   if (dataset.inputSchema !== null) line(`  input schema: ${JSON.stringify(dataset.inputSchema)}`);
   if (dataset.expectedOutputSchema !== null) line(`  expected schema: ${JSON.stringify(dataset.expectedOutputSchema)}`);

@@ -15,6 +15,7 @@ import { loadEvals, type NamedEval } from "../eval/load-evals.ts";
 import { openModuleLoader, type ModuleLoader } from "../eval/module-loader.ts";
 import { runJson } from "../eval/run-json.ts";
 import { runEvals, type EvalRun } from "../eval/run-evals.ts";
+import { countText } from "../../report/number-text.ts";
 import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
 import type { Interrupts } from "../interrupts.ts";
 import { openNamedStore } from "../open-store.ts";
@@ -137,7 +138,8 @@ async function runUntilChange(sitting: Sitting, told: Told): Promise<string | nu
     () => null,
   );
   if (typeof loaded !== "number") await runLoaded(loaded, sitting, told, stop.signal).catch(complain);
-  if (!stop.signal.aborted) told.reporter.say(`watching ${loader.files.size} files for changes; Ctrl-C to end`);
+  if (!stop.signal.aborted)
+    told.reporter.say(`watching ${countText(loader.files.size, "file")} for changes; Ctrl-C to end`);
   return await change;
 }
 

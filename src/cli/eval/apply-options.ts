@@ -16,6 +16,11 @@ export interface EvalOptions {
 /** A run's config with what was typed in place of what the file says. */
 export function applyOptions(config: RunConfig, options: EvalOptions): RunConfig {
   const { limit, sample, ...rest } = config;
+  if (
+    options.seed !== undefined &&
+    (options.sample ?? (options.limit === undefined ? sample : undefined)) === undefined
+  )
+    throw new RolloutError("usage_invalid", "--seed is about items chosen by chance; say how many with --sample");
   const narrowing =
     options.limit === undefined && options.sample === undefined
       ? { limit, sample }

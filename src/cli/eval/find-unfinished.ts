@@ -1,3 +1,4 @@
+import { readAll } from "../../store/read-all.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -21,12 +22,7 @@ export async function findUnfinished(store: Store, names: readonly string[]): Pr
 }
 
 /** Newest first. */
-async function listRuns(store: Store, names: readonly string[]): Promise<RunRecord[]> {
-  const found: RunRecord[] = [];
-  for (let after: string | null = null; ;) {
-    const { entries, next } = await store.runs.list({ kind: "dataset" }, { after, limit: 200 });
-    found.push(...entries.filter(({ name }) => names.includes(name)));
-    if (next === null) return found;
-    after = next;
-  }
+async function listRuns({ runs }: Store, names: readonly string[]): Promise<RunRecord[]> {
+  const all = await readAll<RunRecord, string>((after) => runs.list({ kind: "dataset" }, { after, limit: 200 }));
+  return all.filter(({ name }) => names.includes(name));
 }

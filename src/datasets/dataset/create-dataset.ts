@@ -49,6 +49,10 @@ export async function updateDataset(request: UpdateDatasetRequest): Promise<Data
 async function checkTraits(traits: DatasetTraits): Promise<void> {
   const { metadata, inputSchema, expectedOutputSchema } = traits;
   const problems = new ProblemList();
+  if (/@\d+$/.test(traits.name)) {
+    const message = "must not end like a version: NAME@3 is version 3 of NAME";
+    problems.add({ file: `dataset "${traits.name}"`, path: "name", message });
+  }
   for (const unsafe of findUnsafeValues({ metadata, inputSchema, expectedOutputSchema }, [])) {
     problems.add({ file: `dataset "${traits.name}"`, ...unsafe });
   }

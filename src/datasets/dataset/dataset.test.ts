@@ -190,6 +190,33 @@ describe("a file", () => {
     expect(await store.datasets.find("d")).toBeNull();
   });
 
+  test("without items is refused, and so is an empty id or a name like a version", async () => {
+    for (const [name, text] of [
+      ["x.jsonl", "\n"],
+      ["x.json", "[]"],
+      ["x.csv", "id,input\n"],
+    ] as const) {
+      const refused = problemsOf(importDataset({ store, dataset: "d", from: write(name, text), signal }));
+      expect(await refused).toEqual([`${name} there are no items in it`]);
+    }
+    const from = write("y.jsonl", '{"id":"","input":1}\n');
+    expect(await problemsOf(importDataset({ store, dataset: "d", from, signal }))).toEqual([
+      "y.jsonl:1:1 id: must be a text that is not empty",
+    ]);
+    await expect(createDataset({ store, name: "d@3" })).rejects.toMatchObject({ code: "config_invalid" });
+    expect(await store.datasets.find("d")).toBeNull();
+  });
+
+  test("and others that are imported at the same moment make one dataset of them all", async () => {
+    const names = ["1", "2", "3", "4"];
+    const imports = names.map((id) => {
+      const from = write(`${id}.jsonl`, `{"id":"${id}","input":1}\n`);
+      return importDataset({ store, dataset: "d", from, mode: "merge", signal });
+    });
+    await Promise.all(imports);
+    expect(new Set(await inputs("d"))).toEqual(new Set(names.map((id) => [id, 1])));
+  });
+
   test("with thousands of problems tells the first twenty", async () => {
     const from = write("x.jsonl", "nonsense\n".repeat(5_000));
     expect(await problemsOf(importDataset({ store, dataset: "d", from, signal }))).toHaveLength(20);

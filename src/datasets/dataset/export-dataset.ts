@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { noSecrets } from "../../base/redactor.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { writeStreamAtomic } from "../../base/writers/atomic-stream.ts";
@@ -43,8 +45,11 @@ export async function exportDataset(request: ExportDatasetRequest): Promise<Expo
   }
   const read = (): AsyncGenerator<DatasetItem, void> => ((written = 0), items());
   const text = writers[chooseFormat(request)](read);
-  if (typeof to === "string") await writeStreamAtomic(to, text, noSecrets);
-  else for await (const piece of text) await to.write(piece);
+  if (typeof to === "string") {
+    if (!existsSync(dirname(to)))
+      throw new RolloutError("not_found", `the folder ${dirname(to)} does not exist`, { hint: "make it first" });
+    await writeStreamAtomic(to, text, noSecrets);
+  } else for await (const piece of text) await to.write(piece);
   return { dataset, version, written };
 }
 

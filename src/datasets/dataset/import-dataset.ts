@@ -43,16 +43,33 @@ export interface ImportOutcome {
 export async function importDataset(request: ImportDatasetRequest): Promise<ImportOutcome> {
   const { store } = request;
   const found = await store.datasets.find(request.dataset);
-  const dataset = found ?? (await createDataset({ store, name: request.dataset }));
+  const dataset = found ?? (await createOrFind(store, request.dataset));
   try {
     return await importInto(dataset, request);
   } catch (error) {
-    // Nobody asked for an empty dataset.
-    if (!found) await store.datasets.remove(dataset.id).catch(() => {});
+    if (!found) await removeIfEmpty(store, dataset.id).catch(() => {});
     // A stream that was cut says so in its own words.
     request.signal.throwIfAborted();
     throw error;
   }
+}
+
+/** Of several that make one dataset at once all get it. */
+async function createOrFind(store: Store, name: string): Promise<DatasetRecord> {
+  try {
+    return await createDataset({ store, name });
+  } catch (error) {
+    const made =
+      error instanceof RolloutError && error.code === "already_exists" ? await store.datasets.find(name) : null;
+    if (made === null) throw error;
+    return made;
+  }
+}
+
+/** Nobody asked for an empty dataset; but what others wrote to it meanwhile stays. */
+async function removeIfEmpty(store: Store, id: string): Promise<void> {
+  const now = await store.datasets.find(id);
+  if (now?.version === 0) await store.datasets.remove(id);
 }
 
 async function importInto(dataset: DatasetRecord, request: ImportDatasetRequest): Promise<ImportOutcome> {
@@ -73,6 +90,7 @@ async function importInto(dataset: DatasetRecord, request: ImportDatasetRequest)
     }
     if (writer.problems.isFull) break;
   }
+  if (writer.count === 0 && writer.problems.isEmpty) writer.problems.add({ file, message: "there are no items in it" });
   const version = await writer.commit(file);
   const now = await store.datasets.find(dataset.id);
   return { dataset: now ?? dataset, version, read: writer.count, isNew: version.version > dataset.version };

@@ -1,5 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
+import { exceeded } from "../../engine/deadline.ts";
 import { executeTarget } from "../targets/execute-target.ts";
+import { failed } from "../targets/execution-result.ts";
 import type { TargetCall } from "../targets/target-call.ts";
 import type { ExecutionResult } from "../targets/target.ts";
 import { isTransientError } from "./is-transient.ts";
@@ -8,6 +10,7 @@ export interface RetryRules {
   /** After the first try. */
   readonly maxRetries: number;
   readonly retryDelayMs: number;
+  readonly itemTimeoutMs: number | null;
 }
 
 export interface RetryHelp {
@@ -25,7 +28,7 @@ export interface TriedResult {
 /** Calls a target until it answers, fails for good, or nobody waits any more; a wait between tries ends at once on abort. */
 export async function callUntilDone(call: TargetCall, rules: RetryRules, help: RetryHelp): Promise<TriedResult> {
   for (let retryCount = 0; ; retryCount++) {
-    const execution = await executeTarget(call);
+    const execution = await executeWithinLimit(call, rules.itemTimeoutMs, help.clock);
     const { error } = execution;
     if (error === null || retryCount >= rules.maxRetries || call.signal.aborted || !isTransientError(error))
       return { execution, retryCount };
@@ -37,4 +40,16 @@ export async function callUntilDone(call: TargetCall, rules: RetryRules, help: R
     );
     if (isOver) return { execution, retryCount };
   }
+}
+
+/** No timer fires while a target holds the thread, so one that returns too late has its time looked up. */
+async function executeWithinLimit(call: TargetCall, limitMs: number | null, clock: Clock): Promise<ExecutionResult> {
+  const begin = clock.monotonic();
+  const work = executeTarget(call);
+  // Before anything is awaited: what comes after may be the time of others.
+  const heldMs = clock.monotonic() - begin;
+  if (limitMs === null || heldMs <= limitMs) return await work;
+  await work;
+  const reason = exceeded(`item "${call.item.id}"`, limitMs);
+  return failed(reason.message, reason);
 }

@@ -1,8 +1,8 @@
 import { RolloutError } from "../../base/rollout-error.ts";
-import { describeUnknown } from "../../base/suggest.ts";
 import type { DatasetItem, DatasetRecord } from "../../store/dataset-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { DataItem, RunConfig } from "../run-config.ts";
+import { collectData } from "./collect-data.ts";
 import { drawPlaces } from "./draw-places.ts";
 
 /** Where a run's items come from, a page at a time. */
@@ -17,7 +17,6 @@ export interface ItemSource {
 }
 
 const pageSize = 500;
-const itemKeys: readonly string[] = ["id", "input", "expectedOutput", "metadata", "scorerIds"];
 
 /** What people call the items of a run: a dataset with its version, or `data` for those given in code. */
 export function datasetName({ dataset, version }: Pick<ItemSource, "dataset" | "version">): string {
@@ -30,7 +29,7 @@ export async function openItems(config: RunConfig): Promise<ItemSource> {
   const source =
     datasetId !== undefined && storage !== undefined
       ? await openStored(storage, datasetId, config.version)
-      : readGiven(typeof data === "function" ? await data() : (data ?? []));
+      : readGiven(await collectData(data));
   if (source.total === 0) {
     const what =
       source.dataset === null ? "`data`" : `version ${source.version ?? 0} of dataset "${source.dataset.name}"`;
@@ -67,18 +66,7 @@ async function openStored(store: Store, idOrName: string, wished: number | undef
 }
 
 function readGiven(data: readonly DataItem[]): ItemSource {
-  const ids = new Set<string>();
-  const items = data.map((item, place): DatasetItem => {
-    if (typeof item !== "object" || item === null || !("input" in item))
-      throw new RolloutError("config_invalid", `data[${place}] has no input`, { hint: "an item is { input, … }" });
-    const stray = Object.keys(item).find((key) => !itemKeys.includes(key));
-    if (stray !== undefined)
-      throw new RolloutError("config_invalid", `data[${place}].${stray}: ${describeUnknown("key", stray, itemKeys)}`);
-    const id = item.id ?? String(place + 1);
-    if (ids.has(id)) throw new RolloutError("config_invalid", `two items of \`data\` have the id "${id}"`);
-    ids.add(id);
-    return { ...item, id, version: 0 };
-  });
+  const items = data.map((item, place): DatasetItem => ({ ...item, id: item.id ?? String(place + 1), version: 0 }));
   return {
     dataset: null,
     version: null,

@@ -1,11 +1,28 @@
+import type { Anything } from "../../base/anything.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { describeUnknown } from "../../base/suggest.ts";
-import type { DatasetScorer, ScorerRun } from "../../scoring/scorer.ts";
+import type { DatasetScorer, ScorerRun, Verdict } from "../../scoring/scorer.ts";
 import { readField, readText } from "../targets/read-field.ts";
 import { findRegistered, registeredIds, type Registry } from "../targets/registry.ts";
 
-/** A function that marks an item: a number, null, or an object with `score` and `reason`. */
-export type ScorerFunction = (run: ScorerRun) => unknown;
+/** What a function may say of an item; true is 1 and false is 0. */
+export type ScorerAnswer =
+  | number
+  | boolean
+  | null
+  | (Omit<Verdict, "score"> & { readonly score: number | boolean | null })
+  | { readonly notScorable: { readonly reason?: string | undefined } };
+
+/** An item as a function that marks it sees it: whoever writes it knows what the items and the target give. */
+export interface FunctionScorerRun extends Omit<ScorerRun, "input" | "output" | "groundTruth" | "metadata"> {
+  readonly input: Anything;
+  readonly output: Anything;
+  readonly groundTruth: Anything;
+  readonly metadata: Readonly<Record<string, Anything>>;
+}
+
+/** A function that marks an item. */
+export type ScorerFunction = (run: FunctionScorerRun) => ScorerAnswer | Promise<ScorerAnswer>;
 
 /** A scorer that was found. */
 export interface ResolvedScorer {
@@ -58,11 +75,11 @@ function idOf(scorer: unknown, place: number, registeredAs: string | null): stri
 
 function describe(scorer: unknown, id: string): ResolvedScorer {
   const name = readText(scorer, "name") ?? id;
-  if (typeof scorer === "function") return { id, name, run: scorer as ScorerFunction };
+  if (typeof scorer === "function") return { id, name, run: scorer as ResolvedScorer["run"] };
   const run = readField(scorer, "run");
   if (typeof run !== "function")
     throw invalid(`scorer "${id}" has no run`, "a scorer is a function, or an object with `id` and `run`");
-  return { id, name, run: (item) => (run as ScorerFunction).call(scorer, item) };
+  return { id, name, run: (item) => (run as ResolvedScorer["run"]).call(scorer, item) };
 }
 
 function invalid(message: string, hint: string): RolloutError {

@@ -95,7 +95,19 @@ describe("scorers", () => {
     ]);
   });
 
-  test.each([Number.NaN, Number.NEGATIVE_INFINITY, "0.5", undefined, true])(
+  test("a score of true is 1 and one of false is 0, bare or in an object", async () => {
+    const scorers = [
+      { id: "yes", run: () => ({ score: true }) as never },
+      { id: "no", run: () => false as never },
+    ];
+    const summary = await run({ scorers });
+    expect(summary.results[0]?.scores).toMatchObject([
+      { score: 1, error: null },
+      { score: 0, error: null },
+    ]);
+  });
+
+  test.each([Number.NaN, Number.NEGATIVE_INFINITY, "0.5", undefined])(
     "a score of %s is the scorer's error",
     async (score) => {
       const summary = await run({ scorers: [{ id: "s", run: () => ({ score }) as never }] });

@@ -42,7 +42,8 @@ async function call(scorer: ResolvedScorer, run: ScorerRun): Promise<unknown> {
 /** A verdict as it counts: a finite number, or null; anything else is the scorer's error. */
 export function readVerdict(scorer: Pick<ResolvedScorer, "id" | "name">, verdict: unknown): ScorerResult {
   const isBare = typeof verdict !== "object";
-  const score = isBare || verdict === null ? verdict : readField(verdict, "score");
+  const given = isBare || verdict === null ? verdict : readField(verdict, "score");
+  const score = typeof given === "boolean" ? Number(given) : given;
   const notScorable = readField(verdict, "notScorable");
   if (notScorable !== undefined && score === undefined)
     return result(scorer, { reason: readText(notScorable, "reason") ?? "not scorable" });
@@ -50,8 +51,8 @@ export function readVerdict(scorer: Pick<ResolvedScorer, "id" | "name">, verdict
   const metadata = readMetadata(verdict);
   if (score === null) return result(scorer, { reason, metadata });
   if (typeof score === "number" && Number.isFinite(score)) return result(scorer, { score, reason, metadata });
-  const given = typeof score === "number" ? String(score) : `a value of type ${typeof score}`;
-  return result(scorer, { reason, error: `it gave ${given} instead of a finite number or null` });
+  const shown = typeof score === "number" ? String(score) : `a value of type ${typeof score}`;
+  return result(scorer, { reason, error: `it gave ${shown} instead of a finite number or null` });
 }
 
 function result(scorer: Pick<ResolvedScorer, "id" | "name">, fields: Partial<ScorerResult>): ScorerResult {

@@ -10,16 +10,20 @@ export interface TargetWish {
   readonly targetType: string | undefined;
   readonly targetId: string | undefined;
   readonly registry: Registry | undefined;
+  /** What to call a function that has no name to tell it by. */
+  readonly fallbackName?: string | undefined;
 }
 
 const types: readonly TargetType[] = ["agent", "workflow", "scorer", "function"];
 
 /** Finds the target and tells what it is; throws when there is none or it is none. */
-export async function resolveTarget({ target, targetType, targetId, registry }: TargetWish): Promise<ResolvedTarget> {
+export async function resolveTarget(wish: TargetWish): Promise<ResolvedTarget> {
+  const { target, targetType, targetId, registry } = wish;
   const type = targetType === undefined ? undefined : checkType(targetType);
   if (target !== undefined) {
     if (targetId !== undefined) throw invalid("both target and targetId are given", "give one of them");
-    return describe(target, type, undefined);
+    const described = describe(target, type, undefined);
+    return isNameless(target) ? { ...described, name: wish.fallbackName ?? described.name } : described;
   }
   if (targetId === undefined)
     throw invalid("no target is given", "give `target`, or `targetType` and `targetId` with a `registry`");
@@ -27,6 +31,11 @@ export async function resolveTarget({ target, targetType, targetId, registry }: 
   const found = await findRegistered(registry, type, targetId);
   if (found === null) throw notRegistered(type, targetId, registry);
   return describe(found.value, type, targetId);
+}
+
+/** Also a function that is called `target` only because it stands there. */
+function isNameless(target: unknown): boolean {
+  return typeof target === "function" && (target.name === "" || target.name === "target");
 }
 
 function checkType(type: string): TargetType {

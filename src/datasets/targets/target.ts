@@ -1,3 +1,4 @@
+import type { Anything } from "../../base/anything.ts";
 import type { Scorer, Usage } from "../../scoring/scorer.ts";
 
 /** What an agent is called with beside its input. */
@@ -34,11 +35,11 @@ export interface FunctionCall {
   readonly signal: AbortSignal;
 }
 
-/** Any function of an input. To tell what it used up it may answer with `withUsage(output, usage)`. */
-export type FunctionTarget = (input: never, call: FunctionCall) => unknown;
+/** A function of an input, any one when nothing is known of it. To tell what it used up it may answer with `withUsage(output, usage)`. */
+export type FunctionTarget<Input = Anything> = (input: Input, call: FunctionCall) => unknown;
 
 /** Something that is called on an item. */
-export type Target = AgentTarget | WorkflowTarget | Scorer | FunctionTarget;
+export type Target<Input = Anything> = AgentTarget | WorkflowTarget | Scorer | FunctionTarget<Input>;
 
 export type TargetType = "agent" | "workflow" | "scorer" | "function";
 

@@ -143,7 +143,7 @@ export class JobTally {
   }
 
   #statsOf(indexes: readonly number[]): TrialStatsFile {
-    const items = new Map<string, number[]>();
+    const items = new Map<string, Attempts>();
     const errors: Partial<Record<FailureType, number>> = {};
     const rewards: number[] = [];
     const costs: number[] = [];
@@ -162,12 +162,13 @@ export class JobTally {
       if (row.isUntrusted) untrusted++;
       if (row.errorType) errors[row.errorType] = (errors[row.errorType] ?? 0) + 1;
       if (row.cost !== null) costs.push(row.cost);
-      if (row.reward === null) continue;
-      rewards.push(row.reward);
       const key = this.#itemKey(index);
-      const values = items.get(key);
-      if (values) values.push(row.reward);
-      else items.set(key, [row.reward]);
+      const attempts = items.get(key) ?? { values: [], missed: 0 };
+      items.set(key, attempts);
+      if (row.reward !== null) {
+        rewards.push(row.reward);
+        attempts.values.push(row.reward);
+      } else if (row.isFailed && (row.blame === "agent" || row.blame === "task")) attempts.missed++;
     }
     const marks = summarizeMarks(itemMarks(items), passAt);
     const share = (part: number): number | null =>
@@ -224,8 +225,13 @@ export class JobTally {
   }
 }
 
-function* itemMarks(items: ReadonlyMap<string, number[]>): Iterable<ItemMarks> {
-  for (const [item, values] of items) yield { item, values, cluster: item.slice(0, item.lastIndexOf("\0")) };
+interface Attempts {
+  readonly values: number[];
+  missed: number;
+}
+
+function* itemMarks(items: ReadonlyMap<string, Attempts>): Iterable<ItemMarks> {
+  for (const [item, attempts] of items) yield { item, ...attempts, cluster: item.slice(0, item.lastIndexOf("\0")) };
 }
 
 function extrasOf(

@@ -1,6 +1,7 @@
+import { readAll } from "../read-all.ts";
 import assert from "node:assert/strict";
 import type { DatasetRecord } from "../dataset-store.ts";
-import { change, createDataset, hasCode, newName, readAll, readInputs, type StoreCase } from "./store-case.ts";
+import { change, createDataset, hasCode, newName, readInputs, type StoreCase } from "./store-case.ts";
 
 /** Datasets as such: names, traits, lists, removal. */
 export const datasetCases: readonly StoreCase[] = [

@@ -1,7 +1,8 @@
+import { readAll } from "../read-all.ts";
 import assert from "node:assert/strict";
 import type { Json } from "../../base/json.ts";
 import type { DatasetVersion, ItemChange, NewItem } from "../dataset-store.ts";
-import { change, createDataset, hasCode, readAll, readInputs, type StoreCase } from "./store-case.ts";
+import { change, createDataset, hasCode, readInputs, type StoreCase } from "./store-case.ts";
 
 const awkward: Readonly<Record<string, Json>> = {
   text: "é 世界 😀 \u0000 \u2028 \ud800 'quote' \"double\" \\ %s ?",

@@ -1,3 +1,4 @@
+import { readAll } from "../read-all.ts";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { holdLapsesMs, type ResultWithScores, type RunEnd, type RunRecord } from "../run-store.ts";
@@ -8,7 +9,6 @@ import {
   hasCode,
   living,
   planRun,
-  readAll,
   resultOf,
   scoreOf,
   type StoreCase,

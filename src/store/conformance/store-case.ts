@@ -4,7 +4,8 @@ import { readOwner, type ProcessOwner } from "../../base/process-owner.ts";
 import { RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 import type { DatasetRecord, DatasetTraits, DatasetVersion, NewItem, WriteWish } from "../dataset-store.ts";
 import type { RunPlan, StoredResult, StoredScore } from "../run-store.ts";
-import type { Page, Store } from "../store.ts";
+import { readAll } from "../read-all.ts";
+import type { Store } from "../store.ts";
 
 /** What a case works with; the store may hold things of others. */
 export interface StoreSubject {
@@ -49,19 +50,6 @@ export async function change({ store }: StoreSubject, datasetId: string, wish: C
   if (wish.put) await write.put(wish.put);
   if (wish.remove) await write.remove(wish.remove);
   return await write.commit();
-}
-
-/** Everything there is, page by page. */
-export async function readAll<Entry, Cursor>(
-  read: (after: Cursor | null) => Promise<Page<Entry, Cursor>>,
-): Promise<Entry[]> {
-  const all: Entry[] = [];
-  for (let after: Cursor | null = null; ;) {
-    const page = await read(after);
-    all.push(...page.entries);
-    if (page.next === null) return all;
-    after = page.next;
-  }
 }
 
 /** Ids and inputs of a version, in order. */

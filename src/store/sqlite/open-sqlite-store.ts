@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { openSqlStore } from "../sql/open-sql-store.ts";
@@ -8,6 +8,8 @@ import { openSqliteDatabase } from "./sqlite-database.ts";
 /** Opens the store in a file. */
 export async function openSqliteStore({ location, host, clock, access }: OpenStoreOptions): Promise<Store> {
   const path = resolve(host.cwd, location);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new RolloutError("usage_invalid", `the store ${location} is a folder`, { hint: "name a file in it" });
   if (access === "write") makeDirectory(dirname(path), location);
   else if (!existsSync(path)) {
     throw new RolloutError("not_found", `there is no store ${location}`, {

@@ -1,6 +1,11 @@
 /** How cells are read: `text` takes objects, lists and quoted strings for JSON and all else for text; `json` takes all that is JSON for it. */
 export type CellReading = "text" | "json";
 
+/** True for a cell that is JSON, and not the text that it looks like. */
+export function isJsonCell(cell: string, reading: CellReading): boolean {
+  return readCell(cell, reading) !== cell;
+}
+
 /** The value in a cell. */
 export function readCell(cell: string, reading: CellReading): unknown {
   if (reading === "text" && !/^\s*[[{"]/.test(cell)) return cell;

@@ -29,7 +29,6 @@ const item = fc.record(
       fc.string({ minLength: 1 }).filter((name) => name.trim() === name),
       fc.jsonValue(),
       {
-        minKeys: 1,
         maxKeys: 3,
       },
     ),
@@ -38,6 +37,54 @@ const item = fc.record(
   },
   { requiredKeys: ["id", "input", "version"] },
 ) as fc.Arbitrary<DatasetItem>;
+
+describe("what would not come back as it stands", () => {
+  const problems = async (entries: AsyncIterable<unknown>): Promise<unknown[]> =>
+    (await Array.fromAsync(entries)).filter((entry) => "problem" in (entry as object));
+  const lost = (digits: string): string => `the number ${digits} would lose digits; write it as a text: "${digits}"`;
+
+  test("is told with its line: integers that a number does not hold, and numbers beyond all", async () => {
+    const line = '{"input":{"a":[1e5,"9007199254740993",9007199254740992]}}\n{"input": 9007199254740993}\n';
+    const expected = [{ line: 2, column: 11, problem: lost("9007199254740993") }];
+    expect(await problems(readJsonLines(pieces(line, 7)))).toEqual(expected);
+    const array = '[{"input":-12345678901234567890},\n{"input":1e999}]';
+    expect(await problems(readJsonArray(pieces(array, 7)))).toEqual([
+      { line: 1, column: 11, problem: lost("-12345678901234567890") },
+      { line: 2, column: 10, problem: lost("1e999") },
+    ]);
+  });
+
+  test("is told of the cells that are read as JSON alone", async () => {
+    const csv = 'id,input\n12345678901234567890,12345678901234567890\nx,"[9007199254740993]"\n';
+    const read = (cells: "json" | "text"): Promise<unknown[]> =>
+      problems(readCsv(pieces(csv, 7), { cells, isMapped: false }));
+    const list = { line: 3, column: 3, problem: `column "input": ${lost("9007199254740993")}` };
+    expect(await read("text")).toEqual([list]);
+    expect(await read("json")).toEqual([
+      { line: 2, column: 22, problem: `column "input": ${lost("12345678901234567890")}` },
+      list,
+    ]);
+  });
+
+  test("is told of what is nested too deeply", async () => {
+    for (const deep of [`{"input":${"[".repeat(20_000)}${"]".repeat(20_000)}}`, `{"input":${"[".repeat(20_000)}`]) {
+      const problem = "it is nested deeper than 500 levels";
+      expect(await problems(readJsonLines(pieces(`{"input":1}\n${deep}\n`, 999)))).toMatchObject([
+        { line: 2, problem },
+      ]);
+    }
+  });
+});
+
+test("problems of a header are told at their columns", async () => {
+  const read = (header: string): Promise<unknown[]> =>
+    Array.fromAsync(readCsv(pieces(`${header}\n`, 5), { cells: "text", isMapped: false }));
+  expect(await read('id,"input",answer,wrong')).toMatchObject([
+    { line: 1, column: 12 },
+    { line: 1, column: 19 },
+  ]);
+  expect(await read("id,input,id")).toMatchObject([{ line: 1, column: 10 }]);
+});
 
 describe("items that are written come back whole, in pieces of any size", () => {
   const size = fc.integer({ min: 1, max: 60 });

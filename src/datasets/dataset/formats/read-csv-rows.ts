@@ -1,6 +1,6 @@
-/** A row of a CSV text, or what is wrong with it; lines count from 1. */
+/** A row of a CSV text with the columns where its cells start, or what is wrong with it; lines and columns count from 1. */
 export type CsvRow =
-  | { readonly line: number; readonly cells: readonly string[] }
+  | { readonly line: number; readonly cells: readonly string[]; readonly starts: readonly number[] }
   | { readonly line: number; readonly column: number; readonly problem: string };
 
 /** The rows of a CSV text as RFC 4180 has it: quotes may hold commas, line breaks and doubled quotes. Empty lines are passed over. */
@@ -14,6 +14,8 @@ type Place = "start" | "plain" | "quoted" | "quote";
 
 class CsvParser {
   #cells: string[] = [];
+  #starts: number[] = [];
+  #cellStart = 1;
   #cell = "";
   #place: Place = "start";
   #line = 1;
@@ -82,17 +84,22 @@ class CsvParser {
 
   #endCell(): void {
     this.#cells.push(this.#place === "plain" ? this.#cell.replace(/\r$/, "") : this.#cell);
+    this.#starts.push(this.#cellStart);
+    this.#cellStart = this.#column + 1;
     this.#cell = "";
     this.#place = "start";
   }
 
   *#endRow(): Generator<CsvRow, void> {
     const cells = this.#cells;
+    const starts = this.#starts;
     this.#cells = [];
+    this.#starts = [];
+    this.#cellStart = 1;
     const problem = this.#problem;
     this.#problem = null;
     if (problem) yield problem;
-    else if (cells.length > 1 || (cells[0] ?? "").trim() !== "") yield { line: this.#rowLine, cells };
+    else if (cells.length > 1 || (cells[0] ?? "").trim() !== "") yield { line: this.#rowLine, cells, starts };
   }
 
   #nextLine(): void {

@@ -1,5 +1,6 @@
 import { describeUnknown } from "../../../base/suggest.ts";
-import { readCell, type CellReading } from "./csv-cell.ts";
+import { isJsonCell, readCell, type CellReading } from "./csv-cell.ts";
+import { findLossyJson } from "./find-lossy-json.ts";
 import { readCsvRows } from "./read-csv-rows.ts";
 import type { SourceEntry } from "./source-entry.ts";
 
@@ -20,29 +21,58 @@ export async function* readCsv(text: AsyncIterable<string>, options: CsvOptions)
     else if (columns === null) {
       columns = row.cells.map((cell) => cell.trim());
       const problems = problemsOfColumns(columns, options);
-      for (const problem of problems) yield { line: row.line, column: 1, problem };
+      for (const { at, problem } of problems) yield { line: row.line, column: row.starts[at] ?? 1, problem };
       if (problems.length > 0) return;
     } else if (row.cells.length !== columns.length) {
       const counts = `${row.cells.length} cells, but there are ${columns.length} columns`;
       yield { line: row.line, column: 1, problem: `the row has ${counts}; quote cells that hold a comma` };
-    } else yield { line: row.line, column: 1, value: toRecord(columns, row.cells, options) };
+    } else {
+      const problems = [...problemsOfCells(columns, row.cells, options)];
+      for (const { at, problem } of problems) yield { line: row.line, column: row.starts[at] ?? 1, problem };
+      if (problems.length === 0) yield { line: row.line, column: 1, value: toRecord(columns, row.cells, options) };
+    }
   }
   if (columns === null) yield { line: 1, column: 1, problem: "expected a first line that names the columns" };
 }
 
-function problemsOfColumns(columns: readonly string[], { isMapped }: CsvOptions): string[] {
-  const twice = columns.find((column, at) => columns.indexOf(column) !== at);
-  if (twice !== undefined) return [`two columns are called "${twice}"`];
+/** What is wrong with one cell of a row. */
+interface CellProblem {
+  readonly at: number;
+  readonly problem: string;
+}
+
+function* problemsOfCells(
+  columns: readonly string[],
+  cells: readonly string[],
+  { cells: reading }: CsvOptions,
+): Iterable<CellProblem> {
+  for (const [at, cell] of cells.entries()) {
+    const lossy = columns[at] === "id" ? null : findLossyJson(cell);
+    if (lossy !== null && isJsonCell(cell, reading))
+      yield { at, problem: `column "${columns[at] ?? ""}": ${lossy.message}` };
+  }
+}
+
+function problemsOfColumns(columns: readonly string[], { isMapped }: CsvOptions): CellProblem[] {
+  const twice = columns.findIndex((column, at) => columns.indexOf(column) !== at);
+  if (twice >= 0) return [{ at: twice, problem: `two columns are called "${columns[twice] ?? ""}"` }];
   if (isMapped) return [];
   const double = ["input", "metadata"].find(
     (name) => columns.includes(name) && columns.some((each) => each.startsWith(`${name}.`)),
   );
   if (double !== undefined)
-    return [`there is a column "${double}" beside columns "${double}.NAME"; have one or the others`];
-  const strange = columns.filter((column) => !plainColumns.includes(column) && !folded.test(column));
+    return [
+      {
+        at: columns.indexOf(double),
+        problem: `there is a column "${double}" beside columns "${double}.NAME"; have one or the others`,
+      },
+    ];
   const known = [...plainColumns.filter((name) => /^[a-z_]+$/.test(name)), "metadata.NAME", "input.NAME"];
   const way = "or say which columns are the input, and the others become metadata: --input-columns A,B";
-  return strange.map((column) => `column "${column}": ${describeUnknown("column", column, known)}; ${way}`);
+  return columns.flatMap((column, at) => {
+    if (plainColumns.includes(column) || folded.test(column)) return [];
+    return [{ at, problem: `column "${column}": ${describeUnknown("column", column, known)}; ${way}` }];
+  });
 }
 
 function toRecord(columns: readonly string[], cells: readonly string[], { cells: reading, isMapped }: CsvOptions) {

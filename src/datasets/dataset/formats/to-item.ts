@@ -31,7 +31,7 @@ export function toItem(value: unknown, mapping: FieldMapping | null): Converted 
   const fields = value as Readonly<Record<string, unknown>>;
   const { parts, problems } = mapping === null ? named(fields) : mapped(fields, mapping);
   const { id, input, expectedOutput, metadata, scorerIds } = parts;
-  const textId = typeof id === "number" ? String(id) : id === null || id === "" ? undefined : id;
+  const textId = typeof id === "number" ? String(id) : id === null ? undefined : id;
   const all = [...problems, ...shapeProblems({ id: textId, metadata, scorerIds })];
   if (all.length > 0) return { problems: all };
   // What came out of a file is JSON already.
@@ -72,7 +72,8 @@ function mapped(fields: Readonly<Record<string, unknown>>, mapping: FieldMapping
   const hasExpected = expected.some((name) => Object.hasOwn(fields, name) && fields[name] !== "");
   return {
     parts: {
-      id: id === null ? undefined : fields[id],
+      // An empty cell says nothing.
+      id: id === null || fields[id] === "" ? undefined : fields[id],
       input: pick(input),
       expectedOutput: hasExpected ? pick(expected) : undefined,
       metadata: rest.length === 0 ? undefined : Object.fromEntries(rest),

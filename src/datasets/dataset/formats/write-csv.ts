@@ -7,8 +7,9 @@ const rowsAtOnce = 200;
 
 /** Items as CSV; they are read twice, because the first line names every column. */
 export async function* writeCsv(read: () => AsyncIterable<DatasetItem>): AsyncGenerator<string, void> {
-  const { names, hasExpected, hasScorers } = await findColumns(read());
-  const isFlat = names.size <= mostMetadataColumns;
+  const { names, hasExpected, hasScorers, hasEmpty } = await findColumns(read());
+  // Columns of their own could not tell metadata without keys from none.
+  const isFlat = names.size <= mostMetadataColumns && !hasEmpty;
   const flat = isFlat ? [...names].sort() : [];
   const header = [
     "id",
@@ -40,10 +41,12 @@ async function findColumns(items: AsyncIterable<DatasetItem>) {
   const names = new Set<string>();
   let hasExpected = false;
   let hasScorers = false;
+  let hasEmpty = false;
   for await (const { expectedOutput, metadata, scorerIds } of items) {
     hasExpected ||= expectedOutput !== undefined;
     hasScorers ||= scorerIds !== undefined;
+    hasEmpty ||= metadata !== undefined && Object.keys(metadata).length === 0;
     for (const name of Object.keys(metadata ?? {})) if (names.size <= mostMetadataColumns) names.add(name);
   }
-  return { names, hasExpected, hasScorers };
+  return { names, hasExpected, hasScorers, hasEmpty };
 }

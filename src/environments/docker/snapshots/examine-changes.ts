@@ -1,8 +1,7 @@
 import { posix } from "node:path";
-import { RolloutError } from "../../../base/rollout-error.ts";
 import { decodeTar } from "../../archive/decode-tar.ts";
-import type { TreeEntry } from "../../archive/tree-entry.ts";
-import type { SnapshotFile, SnapshotRequest } from "../../environment.ts";
+import { assertReadableName, bodyOf } from "../../archive/examined-entry.ts";
+import type { SnapshotRequest } from "../../environment.ts";
 import { hasStatus } from "../connection/engine-error.ts";
 import type { Engine } from "../connection/open-engine.ts";
 import { pathStat } from "../copy-out.ts";
@@ -18,7 +17,7 @@ export async function examineChanges(
   request: Examination,
 ): Promise<boolean> {
   for (const look of planLooks(changes)) {
-    assertReadable(look.path);
+    assertReadableName(look.path);
     if (!(await examineOne(engine, id, look, request))) return false;
   }
   return true;
@@ -44,7 +43,7 @@ async function examineOne(
     // Some engines would follow it and show what it leads to under its name.
     if (isLink) return await examine({ path, body: [Buffer.from(linkTarget)] });
     for await (const entry of decodeTar(answer)) {
-      assertReadable(entry.path);
+      assertReadableName(entry.path);
       if (!(await examine({ path: posix.join(posix.dirname(path), entry.path), body: bodyOf(entry) }))) return false;
       if (!isWhole && entry.type === "directory") return true;
     }
@@ -56,14 +55,4 @@ async function examineOne(
     signal.removeEventListener("abort", onAbort);
     answer.destroy();
   }
-}
-
-function assertReadable(path: string): void {
-  if (!path.includes("\uFFFD")) return;
-  throw new RolloutError("unsupported", `the name of ${JSON.stringify(path)} is not UTF-8, so it cannot be looked at`);
-}
-
-function bodyOf(entry: TreeEntry): SnapshotFile["body"] {
-  if (entry.type === "file") return entry.body;
-  return entry.type === "symlink" ? [Buffer.from(entry.linkTarget)] : [];
 }

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import { decodeTar } from "../../archive/decode-tar.ts";
+import { assertReadableName, bodyOf } from "../../archive/examined-entry.ts";
 import type { TreeEntry } from "../../archive/tree-entry.ts";
-import type { SnapshotFile, SnapshotRequest } from "../../environment.ts";
+import type { SnapshotRequest } from "../../environment.ts";
 import { partPath } from "../base-system.ts";
 import type { LocalGround } from "../local-ground.ts";
 import { startAsOwner } from "./owner-process.ts";
@@ -41,16 +42,7 @@ export async function examineLayer(
 }
 
 function pathOf({ path }: TreeEntry): string {
-  if (path.includes("\uFFFD"))
-    throw new RolloutError(
-      "unsupported",
-      `the name of ${JSON.stringify(path)} is not UTF-8, so it cannot be looked at`,
-    );
+  assertReadableName(path);
   const [, part = "_", rest = ""] = /^\.\/([^/]+)\/?(.*)$/s.exec(path) ?? [];
   return join("/", partPath(part), rest);
-}
-
-function bodyOf(entry: TreeEntry): SnapshotFile["body"] {
-  if (entry.type === "file") return entry.body;
-  return entry.type === "symlink" ? [Buffer.from(entry.linkTarget)] : [];
 }

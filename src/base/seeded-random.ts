@@ -1,4 +1,4 @@
-/** A small generator with a seed, so that a round that fails can be had again. */
+/** Chance with a seed, in [0, 1): Mulberry32, which is small, quick and the same on every machine. */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
