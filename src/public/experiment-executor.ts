@@ -4,7 +4,7 @@ import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf } from "../base/rollout-error.ts";
-import { openModuleLoader } from "../cli/eval/module-loader.ts";
+import { openModuleLoader } from "../base/module-loader.ts";
 import type { Experiment } from "../experiments/sdk/experiment-definition.ts";
 import { serveExperiment } from "../experiments/sdk/serve-experiment.ts";
 
@@ -28,10 +28,10 @@ try {
 }
 
 function redirect(print: (stream: "stdout" | "stderr", text: string) => void): void {
-  process.stdout.write = ((chunk: string | Uint8Array, ...rest: unknown[]) => {
+  process.stdout.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
     print("stdout", typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"));
     const done = rest.find((one) => typeof one === "function") as (() => void) | undefined;
     done?.();
     return true;
-  }) as typeof process.stdout.write;
+  };
 }

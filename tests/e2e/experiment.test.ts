@@ -90,7 +90,17 @@ async function lines(path: string): Promise<Record<string, unknown>[]> {
 }
 
 function runBare(bad: string, ...more: string[]): Promise<Ended> {
-  const words = ["experiment", "bare.py", "--dataset", "examples.jsonl", "--executor", "python3", "--name", "x", "--json"];
+  const words = [
+    "experiment",
+    "bare.py",
+    "--dataset",
+    "examples.jsonl",
+    "--executor",
+    "python3",
+    "--name",
+    "x",
+    "--json",
+  ];
   return room.run([...words, ...more], { env: { BAD: bad } });
 }
 
@@ -128,7 +138,15 @@ describe("an experiment in TypeScript", () => {
     expect((await running.ended).code).toBe(130);
     const done = (await lines("experiments/first/runs.jsonl")).length;
     const before = (await room.read("calls.txt")).trim().split("\n").length;
-    const resumed = await room.run(["experiment", "double.ts", "--dataset", "examples.jsonl", "--resume", "first", "--json"]);
+    const resumed = await room.run([
+      "experiment",
+      "double.ts",
+      "--dataset",
+      "examples.jsonl",
+      "--resume",
+      "first",
+      "--json",
+    ]);
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(read(resumed)).toMatchObject({ successful_runs: 6, skipped_runs: 0 });
     expect((await room.read("calls.txt")).trim().split("\n").length - before).toBe(6 - done);

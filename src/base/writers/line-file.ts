@@ -14,7 +14,7 @@ const syncEveryMs = 50;
 export async function openLineFile(path: string, redactor: Redactor): Promise<LineFile> {
   const file = await open(path, "a+");
   let text = (await endsWithNewline(file)) ? "" : "\n";
-  let waiting: { resolve(): void; reject(error: unknown): void }[] = [];
+  let waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
   let writing: Promise<void> | null = null;
   let syncing: NodeJS.Timeout | null = null;
   let failure: { readonly error: unknown } | null = null;

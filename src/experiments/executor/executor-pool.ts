@@ -4,6 +4,8 @@ import { ExecutorLost, type Executor } from "./executor.ts";
 /** An executor that can be waited for to end. */
 export interface PoolMember extends Executor {
   readonly gone: Promise<string>;
+  /** Resolves when it holds on to something that it should have let go. */
+  readonly stuck: Promise<void>;
 }
 
 export interface PoolOptions {
@@ -19,6 +21,8 @@ interface Seat {
   load: number;
   /** Somebody has it for himself. */
   isTaken: boolean;
+  /** It is replaced once nobody needs it any more. */
+  isLeaving: boolean;
   failedStarts: number;
 }
 
@@ -51,6 +55,7 @@ export class ExecutorPool implements AsyncDisposable {
       executor: null,
       load: 0,
       isTaken: false,
+      isLeaving: false,
       failedStarts: 0,
     }));
   }
@@ -84,21 +89,19 @@ export class ExecutorPool implements AsyncDisposable {
         this.#crashes.set(runId, crashes);
         if (crashes >= mostCrashes) throw new ExecutorLost(`the executor was lost ${crashes} times: ${error.message}`);
       } finally {
-        seat.load--;
-        seat.isTaken = false;
-        this.#seatNext();
+        this.#leave(seat);
       }
     }
   }
 
   async shutdown(): Promise<void> {
     this.#isClosing = true;
-    await Promise.all(this.#seats.map((seat) => seat.executor?.shutdown()));
+    await Promise.all(this.#seats.map(async (seat) => seat.executor?.shutdown()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
-    await Promise.all(this.#seats.map((seat) => seat.executor?.[Symbol.asyncDispose]()));
+    await Promise.all(this.#seats.map(async (seat) => seat.executor?.[Symbol.asyncDispose]()));
   }
 
   #sit(wantsAlone: boolean): Promise<Seat> {
@@ -109,6 +112,18 @@ export class ExecutorPool implements AsyncDisposable {
       this.#seatNext();
     }
     return promise;
+  }
+
+  #leave(seat: Seat): void {
+    seat.load--;
+    seat.isTaken = false;
+    this.#replaceStuck(seat);
+    this.#seatNext();
+  }
+
+  /** What others are doing there is finished first. */
+  #replaceStuck(seat: Seat): void {
+    if (seat.isLeaving && seat.load === 0 && !this.#isClosing) void seat.executor?.[Symbol.asyncDispose]();
   }
 
   /** Whoever wants to be alone goes first, and the emptiest seat is kept free for him. */
@@ -126,7 +141,9 @@ export class ExecutorPool implements AsyncDisposable {
   }
 
   #findSeat(wantsAlone: boolean): Seat | null {
-    const open = this.#seats.filter((seat) => seat.executor !== null && !seat.isTaken).sort((a, b) => a.load - b.load);
+    const open = this.#seats
+      .filter((seat) => seat.executor !== null && !seat.isTaken && !seat.isLeaving)
+      .sort((a, b) => a.load - b.load);
     if (wantsAlone) return open.find((seat) => seat.load === 0) ?? null;
     const isKept = this.#waiting.some((waiting) => waiting.wantsAlone);
     return open[isKept ? 1 : 0] ?? null;
@@ -136,6 +153,12 @@ export class ExecutorPool implements AsyncDisposable {
     const executor = await this.#options.start();
     seat.executor = executor;
     seat.failedStarts = 0;
+    seat.isLeaving = false;
+    void executor.stuck.then(() => {
+      if (seat.executor !== executor) return;
+      seat.isLeaving = true;
+      this.#replaceStuck(seat);
+    });
     void executor.gone.then((how) => this.#refill(seat, how));
     this.#seatNext();
   }
@@ -143,7 +166,7 @@ export class ExecutorPool implements AsyncDisposable {
   async #refill(seat: Seat, how: string): Promise<void> {
     seat.executor = null;
     if (this.#isClosing || this.#options.signal.aborted) return;
-    this.#options.onRestart(how);
+    this.#options.onRestart(seat.isLeaving ? "it did not let go of something that took too long" : how);
     for (;;) {
       try {
         await this.#options.clock.sleep(

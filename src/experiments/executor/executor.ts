@@ -40,6 +40,7 @@ export interface EvalRequest {
 export interface AggregateRequest {
   readonly aggregate: string;
   readonly resultsPath: string;
+  readonly params: RawJson;
   readonly signal: AbortSignal;
 }
 

@@ -16,15 +16,24 @@ const mostRemembered = 10_000;
 export class PendingAnswers {
   readonly #byId = new Map<number, Pending>();
   readonly #byKey = new Map<string, Pending>();
-  /** Keys that were answered or given up, the oldest first. */
-  readonly #settled = new Set<string>();
+  /** Keys that were answered, the oldest first. */
+  readonly #answered = new Set<string>();
+  /** Keys that nobody waits for any more, with how often an answer is still to come. */
+  readonly #givenUp = new Map<string, number>();
 
   get size(): number {
     return this.#byId.size;
   }
 
-  get all(): Iterable<Pending> {
-    return this.#byId.values();
+  get all(): readonly Pending[] {
+    return Array.from(this.#byId.values());
+  }
+
+  /** The only one there is; null when there are none or several. */
+  get only(): Pending | null {
+    if (this.#byId.size !== 1) return null;
+    for (const pending of this.#byId.values()) return pending;
+    return null;
   }
 
   add(pending: Pending): void {
@@ -33,42 +42,49 @@ export class PendingAnswers {
   }
 
   /** Takes the one that an answer is for; null for an answer that nobody waits for. */
-  take(id: number | null, key: string): Pending | null {
-    const pending = id === null ? this.#byKey.get(key) : this.#byId.get(id);
+  take(id: number | null, key: string | null): Pending | null {
+    const pending = this.#find(id, key);
     // An answer about something else than what its id stands for belongs nowhere.
-    if (pending === undefined || pending.key !== key) return null;
-    this.remove(pending);
-    return pending;
-  }
-
-  /** Takes the one with an id, for an answer that says no more than that. */
-  takeById(id: number): Pending | null {
-    const pending = this.#byId.get(id) ?? null;
-    if (pending !== null) this.remove(pending);
-    return pending;
-  }
-
-  /** The only one there is, for an answer that does not say what it is about. */
-  takeOnly(): Pending | null {
-    const [only] = this.#byId.values();
-    if (only === undefined || this.#byId.size > 1) return null;
-    this.remove(only);
-    return only;
-  }
-
-  remove(pending: Pending): void {
-    this.#byId.delete(pending.id);
-    if (this.#byKey.get(pending.key) === pending) this.#byKey.delete(pending.key);
-    this.#settled.add(pending.key);
-    if (this.#settled.size > mostRemembered)
-      for (const oldest of this.#settled) {
-        this.#settled.delete(oldest);
+    if (pending === null || (key !== null && pending.key !== key)) return null;
+    this.#forget(pending);
+    this.#answered.add(pending.key);
+    if (this.#answered.size > mostRemembered)
+      for (const oldest of this.#answered) {
+        this.#answered.delete(oldest);
         break;
       }
+    return pending;
   }
 
-  /** Whether somebody once waited for it. */
-  wasSettled(key: string): boolean {
-    return this.#settled.has(key);
+  /** Its answer may still come, and then is nobody's. */
+  giveUp(pending: Pending): void {
+    this.#forget(pending);
+    this.#givenUp.set(pending.key, (this.#givenUp.get(pending.key) ?? 0) + 1);
+  }
+
+  isOwed({ key }: Pending): boolean {
+    return this.#givenUp.has(key);
+  }
+
+  /** Why nobody waits for an answer. */
+  explain(key: string | null): "late" | "duplicate" | "unknown" {
+    if (key === null) return "unknown";
+    const owed = this.#givenUp.get(key);
+    if (owed === undefined) return this.#answered.has(key) ? "duplicate" : "unknown";
+    if (owed > 1) this.#givenUp.set(key, owed - 1);
+    else this.#givenUp.delete(key);
+    return "late";
+  }
+
+  #find(id: number | null, key: string | null): Pending | null {
+    if (id !== null) return this.#byId.get(id) ?? null;
+    if (key === null) return this.only;
+    // An answer that is still owed comes before one that was asked for later under the same name.
+    return this.#givenUp.has(key) ? null : (this.#byKey.get(key) ?? null);
+  }
+
+  #forget(pending: Pending): void {
+    this.#byId.delete(pending.id);
+    if (this.#byKey.get(pending.key) === pending) this.#byKey.delete(pending.key);
   }
 }

@@ -18,7 +18,7 @@ export function numberOf(members: Members, name: string): number | null {
 }
 
 /** The same that is neither absent nor null. */
-export function rawOf(members: Members, name: string): RawJson | null {
+function rawOf(members: Members, name: string): RawJson | null {
   const raw = members.get(name);
   return raw === undefined || raw === "null" ? null : raw;
 }
@@ -55,8 +55,8 @@ export function readEvalOutcome(members: Members, evaluator: string, hadNonFinit
   };
 }
 
-export function readAggregate(members: Members, aggregate: string): AggregateAnswer {
-  const { score, label, explanation, metadata, error } = readEvalOutcome(members, aggregate, false);
+export function readAggregate(members: Members, aggregate: string, hadNonFinite: boolean): AggregateAnswer {
+  const { score, label, explanation, metadata, error } = readEvalOutcome(members, aggregate, hadNonFinite);
   const parsed = metadata === null ? null : (parseRaw(metadata) as AggregateAnswer["metadata"]);
   return { id: 0, aggregate, score, label, explanation, metadata: parsed, error };
 }

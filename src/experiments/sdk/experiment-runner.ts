@@ -13,7 +13,7 @@ import {
 import type { Evaluation, Experiment } from "./experiment-definition.ts";
 
 /** What a TypeScript executor understands beyond the basic protocol. */
-export const ownCapabilities: readonly Capability[] = ["ids", "cancel", "log"];
+const ownCapabilities: readonly Capability[] = ["ids", "cancel", "log"];
 
 /** Runs the parts of an experiment in this process; what they throw is an answer with an error. */
 export class ExperimentRunner {
