@@ -15,10 +15,10 @@ export async function runPhased(options: PhasedOptions): Promise<void> {
     evaluators: [],
     // A run is told of when its evaluations begin: a display cannot hold all that have only been answered.
     onStarted: () => {},
-    onFinished: (finished) => {
+    async onFinished(finished) {
       if (finished.failureType === "run_cancelled") return;
       options.onAnswered(++count);
-      return answered.add(finished);
+      await answered.add(finished);
     },
   });
   const runs = answered.read()[Symbol.asyncIterator]();

@@ -60,13 +60,13 @@ async function live({ tasks, workers }: World) {
     }
   };
   const all = Promise.all(Array.from({ length: workers }, work));
-  let isOver = false;
+  const over = new AbortController();
   const watching = (async () => {
     // Between two turns of the event loop everybody who could be woken has been.
-    for (; !isOver; await turns(1)) if (waitingEvals > 0 && asking > 0) idleWithWork++;
+    for (; !over.signal.aborted; await turns(1)) if (waitingEvals > 0 && asking > 0) idleWithWork++;
   })();
   await all;
-  isOver = true;
+  over.abort();
   await watching;
   return { ran, mostInFlight, idleWithWork };
 }
