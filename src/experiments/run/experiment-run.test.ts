@@ -49,17 +49,17 @@ async function live(world: World): Promise<Seen> {
   /** An executor in memory whose fate is drawn: it answers late, in any order, or is lost with all that it does. */
   const start = async (): Promise<PoolMember> => {
     const gone = Promise.withResolvers<string>();
-    let isGone = false;
+    const life = { isOver: false };
     const fate = async <T>(answer: T): Promise<T> => {
       seen.mostInFlight = Math.max(seen.mostInFlight, ++inFlight);
       const drawn = world.fates[draws++ % world.fates.length] ?? 1;
       try {
-        for (let n = 0; n < drawn && !isGone; n++) await new Promise((resolve) => setImmediate(resolve));
+        for (let n = 0; n < drawn && !life.isOver; n++) await new Promise((resolve) => setImmediate(resolve));
         if (drawn === 0) {
-          isGone = true;
+          life.isOver = true;
           gone.resolve("it was drawn");
         }
-        if (isGone) throw new ExecutorLost("it was drawn");
+        if (life.isOver) throw new ExecutorLost("it was drawn");
         return answer;
       } finally {
         inFlight--;
