@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { startEngines } from "../tests/engines/start-engines.ts";
 import { installPeers } from "../tests/peers/install-peers.ts";
+import { installPythonTools } from "../tests/sdk/install-python-tools.ts";
 import { tool } from "./run-steps.ts";
 
 const node = process.execPath;
@@ -24,6 +25,8 @@ engineVariables = engines?.env ?? {};
 for (const problem of engines?.problems ?? []) console.log(`no engine: ${problem}`);
 const peerProblem = engines === null ? null : installPeers("tests/peers");
 if (peerProblem !== null) console.log(`no peers: ${peerProblem}`);
+const pythonProblem = engines === null ? null : installPythonTools();
+if (pythonProblem !== null) console.log(`no tools for Python: ${pythonProblem}`);
 const isGreen =
   isClean &&
   run(

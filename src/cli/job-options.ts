@@ -49,7 +49,8 @@ export function setOption(): Option {
   return new Option("--set <key=value>", meaning).argParser(collect);
 }
 
-function collect(value: string, before: readonly string[] = []): string[] {
+/** Gathers the values of an option that may be given several times. */
+export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
 

@@ -16,10 +16,11 @@ import { dirname, join, resolve } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { dockerConfigSchema } from "../../src/environments/docker/docker-config-schema.ts";
+import { pythonVersion } from "../sdk/find-python.ts";
 import { failureTypes } from "../../src/jobs/trial/failure.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const linked = /^(?:bin|scripts|\.runtime|node_modules|package-lock\.json|src|tsconfig.*)$/;
+const linked = /^(?:bin|scripts|\.runtime|node_modules|package-lock\.json|sdk|src|tsconfig.*)$/;
 // What the package is made of; npm packs no links.
 const packed = ["package.json", "dist", "schemas", "README.md", "LICENSE", "CHANGELOG.md", "SPEC.md"];
 const spec = readText("SPEC.md");
@@ -33,8 +34,10 @@ beforeAll(() => {
 
 describe("the commands of a document run as they stand", () => {
   for (const file of ["README.md", ...globSync("docs/guides/*.md", { cwd: root }).sort()]) {
-    test(file, () => {
+    test(file, (context) => {
       const blocks = fences(readText(file), "sh");
+      if (blocks.some((block) => block.includes("python3 ")) && pythonVersion() === null)
+        cannotRun(context, "there is no python3 >= 3.10 here");
       const { status, stdout, stderr } = run(["set -x", ...blocks].join("\n"), makeCheckout());
       expect(status, `${stdout}\n${stderr}`).toBe(0);
       expect(blocks.length).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ import { capturePrints } from "../eval/capture-prints.ts";
 import { nextChange } from "../eval/file-changes.ts";
 import { guardProcess } from "../eval/guard-process.ts";
 import { loadEvals, type NamedEval } from "../eval/load-evals.ts";
-import { openModuleLoader, type ModuleLoader } from "../eval/module-loader.ts";
+import { openModuleLoader, type ModuleLoader } from "../../base/module-loader.ts";
 import { runJson } from "../eval/run-json.ts";
 import { runEvals, type EvalRun } from "../eval/run-evals.ts";
 import { countText } from "../../report/number-text.ts";

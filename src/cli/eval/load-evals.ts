@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import type { RunConfig } from "../../datasets/run-config.ts";
-import type { ModuleLoader } from "./module-loader.ts";
+import type { ModuleLoader } from "../../base/module-loader.ts";
 
 /** A run that a file exports, under the name it goes by. */
 export interface NamedEval {

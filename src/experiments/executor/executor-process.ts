@@ -1,0 +1,136 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import type { Clock } from "../../base/clock.ts";
+import { LineSplitter } from "../wire/line-splitter.ts";
+import { watchGroup } from "./watch-group.ts";
+
+export interface ProcessOptions {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** A line that may hold a message. */
+  readonly onLine: (line: string) => void;
+  /** What is print for certain. */
+  readonly onPrint: (stream: "stdout" | "stderr", text: string) => void;
+  readonly onOverlong: (words: string) => void;
+  /** It has ended, and what it had to say has been heard. */
+  readonly onGone: (how: string) => void;
+}
+
+const longestLine = 128 * 1024 * 1024;
+const longestComplaint = 2000;
+
+/** The process of an executor, with all that it starts: what it says line by line, and its end. */
+export class ExecutorProcess {
+  readonly #child: ChildProcess;
+  readonly #options: ProcessOptions;
+  readonly #gone = Promise.withResolvers<string>();
+  readonly #unwatch: () => void;
+  #complaint = "";
+  /** It answers on the private channel: what is on its stdout is print, whatever it looks like. */
+  #isPrivate = false;
+  #how: string | null = null;
+
+  constructor(options: ProcessOptions) {
+    this.#options = options;
+    const [program = "", ...args] = options.command;
+    this.#child = spawn(program, args, {
+      cwd: options.cwd,
+      env: { ...options.env, ROLLOUT_PROTOCOL_FD: "3" },
+      // An executor that knows of descriptor 3 answers there, out of the way of what is printed.
+      stdio: ["pipe", "pipe", "pipe", "pipe"],
+      // A group of its own, so that all it started can be ended with it.
+      detached: true,
+    });
+    this.#unwatch = this.#child.pid === undefined ? () => {} : watchGroup(this.#child.pid);
+    this.#listen();
+  }
+
+  /** Says how it ended, once it has. */
+  get gone(): Promise<string> {
+    return this.#gone.promise;
+  }
+
+  /** How it ended; null while it lives. */
+  get how(): string | null {
+    return this.#how;
+  }
+
+  /** The end of what it wrote to stderr. */
+  get complaint(): string {
+    return this.#complaint.trim();
+  }
+
+  write(line: string): void {
+    this.#stdin.write(`${line}\n`);
+  }
+
+  endInput(): void {
+    this.#stdin.end();
+  }
+
+  async endsWithin(limitMs: number): Promise<void> {
+    if (this.#how !== null) return;
+    const timer = Promise.withResolvers<void>();
+    const handle = this.#options.clock.startTimer(limitMs, () => timer.resolve());
+    await Promise.race([this.#gone.promise, timer.promise]);
+    handle.clear();
+  }
+
+  /** Sends a signal to it and to all it started. */
+  signal(name: "SIGTERM" | "SIGKILL"): void {
+    if (this.#child.pid === undefined) return;
+    try {
+      process.kill(-this.#child.pid, name);
+    } catch {
+      // Nothing is left of it.
+    }
+  }
+
+  get #stdin(): Writable {
+    return this.#child.stdin as Writable;
+  }
+
+  #listen(): void {
+    const { onLine, onOverlong } = this.#options;
+    const [, stdout, stderr, channel] = this.#child.stdio as unknown as readonly Readable[];
+    const overlong = ({ bytes, head }: { bytes: number; head: string }): void =>
+      onOverlong(`a line of ${bytes} bytes, which begins with ${head}`);
+    const lines = new LineSplitter(longestLine, onLine, overlong);
+    const answers = new LineSplitter(
+      longestLine,
+      (line) => {
+        this.#isPrivate = true;
+        onLine(line);
+      },
+      overlong,
+    );
+    stdout?.on("data", (chunk: Buffer) =>
+      this.#isPrivate ? this.#options.onPrint("stdout", chunk.toString("utf8")) : lines.push(chunk),
+    );
+    stdout?.on("end", () => lines.end());
+    channel?.on("data", (chunk: Buffer) => answers.push(chunk));
+    channel?.on("end", () => answers.end());
+    stderr?.on("data", (chunk: Buffer) => this.#complain(chunk.toString("utf8")));
+    // They break when the process ends, which is told by its end.
+    for (const stream of this.#child.stdio) stream?.on("error", () => {});
+    this.#child.on("error", (error) => this.#onGone(`it cannot be started: ${error.message}`));
+    // What it left running would hold its output open.
+    this.#child.on("exit", () => this.signal("SIGKILL"));
+    this.#child.on("close", (code, signal) => this.#onGone(`it ended with ${signal ?? `exit code ${code}`}`));
+  }
+
+  #complain(text: string): void {
+    this.#complaint = (this.#complaint + text).slice(-longestComplaint);
+    this.#options.onPrint("stderr", text);
+  }
+
+  #onGone(how: string): void {
+    if (this.#how !== null) return;
+    this.#unwatch();
+    this.#how = this.complaint === "" ? how : `${how}: ${this.complaint.slice(-500)}`;
+    this.#options.onGone(this.#how);
+    this.#gone.resolve(this.#how);
+  }
+}

@@ -1,0 +1,95 @@
+import type { RawJson } from "../../base/raw-json.ts";
+
+/** What somebody waits for. */
+export interface Pending {
+  readonly id: number;
+  /** How answers without an id name it. */
+  readonly key: string;
+  readonly runId: string | null;
+  readonly resolve: (members: ReadonlyMap<string, RawJson>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const mostRemembered = 10_000;
+
+/** The answers that an executor owes, by id and by what they are about. Each is given out once. */
+export class PendingAnswers {
+  readonly #byId = new Map<number, Pending>();
+  readonly #byKey = new Map<string, Pending>();
+  /** Keys that were answered, the oldest first. */
+  readonly #answered = new Set<string>();
+  /** Keys that nobody waits for any more, with how often an answer is still to come. */
+  readonly #givenUp = new Map<string, number>();
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get all(): readonly Pending[] {
+    return Array.from(this.#byId.values());
+  }
+
+  /** The only one there is; null when there are none or several. */
+  get only(): Pending | null {
+    if (this.#byId.size !== 1) return null;
+    for (const pending of this.#byId.values()) return pending;
+    return null;
+  }
+
+  add(pending: Pending): void {
+    this.#byId.set(pending.id, pending);
+    this.#byKey.set(pending.key, pending);
+  }
+
+  /** Takes the one that an answer is for; null for an answer that nobody waits for. */
+  take(id: number | null, key: string | null): Pending | null {
+    const pending = this.#find(id, key);
+    // An answer about something else than what its id stands for belongs nowhere.
+    if (pending === null || (key !== null && pending.key !== key)) return null;
+    this.#forget(pending);
+    this.#answered.add(pending.key);
+    if (this.#answered.size > mostRemembered)
+      for (const oldest of this.#answered) {
+        this.#answered.delete(oldest);
+        break;
+      }
+    return pending;
+  }
+
+  /** Its answer may still come, and then is nobody's. */
+  giveUp(pending: Pending): void {
+    this.#forget(pending);
+    this.#givenUp.set(pending.key, (this.#givenUp.get(pending.key) ?? 0) + 1);
+  }
+
+  /** Whether answers are still to come that nobody waits for. */
+  get owesAny(): boolean {
+    return this.#givenUp.size > 0;
+  }
+
+  isOwed({ key }: Pending): boolean {
+    return this.#givenUp.has(key);
+  }
+
+  /** Why nobody waits for an answer. */
+  explain(key: string | null): "late" | "duplicate" | "unknown" {
+    if (key === null) return "unknown";
+    const owed = this.#givenUp.get(key);
+    if (owed === undefined) return this.#answered.has(key) ? "duplicate" : "unknown";
+    if (owed > 1) this.#givenUp.set(key, owed - 1);
+    else this.#givenUp.delete(key);
+    return "late";
+  }
+
+  #find(id: number | null, key: string | null): Pending | null {
+    if (id !== null) return this.#byId.get(id) ?? null;
+    if (key === null) return this.only;
+    // An answer that is still owed comes before one that was asked for later under the same name.
+    return this.#givenUp.has(key) ? null : (this.#byKey.get(key) ?? null);
+  }
+
+  #forget(pending: Pending): void {
+    this.#byId.delete(pending.id);
+    if (this.#byKey.get(pending.key) === pending) this.#byKey.delete(pending.key);
+  }
+}

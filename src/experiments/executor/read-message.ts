@@ -1,0 +1,54 @@
+import { parseRaw, type RawJson } from "../../base/raw-json.ts";
+import type { DiscoverAnswer } from "../protocol.ts";
+import type { ExecutorNote } from "./executor-voice.ts";
+import { textOf } from "./read-outcome.ts";
+
+type Members = ReadonlyMap<string, RawJson>;
+
+/** What an answer without an id is about; null when it does not say. */
+export function keyOf(members: Members): string | null {
+  const aggregate = textOf(members, "aggregate");
+  if (aggregate !== null) return `aggregate ${aggregate}`;
+  const runId = textOf(members, "run_id");
+  if (runId === null) return null;
+  const evaluator = textOf(members, "evaluator");
+  return evaluator === null ? `task ${runId}` : `eval ${runId} ${evaluator}`;
+}
+
+/** What an experiment has, whatever is missing or of the wrong kind. */
+export function readDiscovered(members: Members): DiscoverAnswer {
+  const { params, evaluators, aggregates, capabilities, ...texts } = Object.fromEntries(
+    Array.from(members, ([name, raw]) => [name, parseRaw(raw)]),
+  );
+  return {
+    protocol_version: asText(texts["protocol_version"]) ?? "1.0",
+    name: asText(texts["name"]),
+    description: asText(texts["description"]),
+    task: asText(texts["task"]),
+    evaluators: asNames(evaluators),
+    aggregates: asNames(aggregates),
+    capabilities: asNames(capabilities),
+    params: typeof params === "object" && params !== null ? (params as DiscoverAnswer["params"]) : {},
+  };
+}
+
+/** What user code printed; null when the message is something else. */
+export function readLog(members: Members): ExecutorNote | null {
+  const raw = members.get("log");
+  if (raw === undefined) return null;
+  const { run_id: runId, stream, text } = Object(parseRaw(raw)) as Record<string, unknown>;
+  return {
+    kind: "output",
+    runId: asText(runId),
+    stream: asText(stream) ?? "log",
+    text: typeof text === "string" ? text : (JSON.stringify(text) ?? ""),
+  };
+}
+
+function asText(value: unknown): string | null {
+  return typeof value === "string" ? value : typeof value === "number" ? String(value) : null;
+}
+
+function asNames(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((name): name is string => typeof name === "string") : [];
+}

@@ -1,0 +1,286 @@
+import type { Clock } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { parseRaw, toRaw, type RawJson } from "../../base/raw-json.ts";
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
+import { startDeadline } from "../../engine/deadline.ts";
+import { raceWithSignal } from "../../engine/race-with-signal.ts";
+import { capabilities, type AggregateAnswer, type Capability, type DiscoverAnswer } from "../protocol.ts";
+import { readLine, type WireMessage } from "../wire/read-line.ts";
+import {
+  ExecutorLost,
+  type AggregateRequest,
+  type EvalOutcome,
+  type EvalRequest,
+  type Executor,
+  type TaskOutcome,
+  type TaskRequest,
+} from "./executor.ts";
+import { ExecutorProcess } from "./executor-process.ts";
+import type { ExecutorListener } from "./executor-voice.ts";
+import { PendingAnswers, type Pending } from "./pending-answers.ts";
+import { keyOf, readDiscovered, readLog } from "./read-message.ts";
+import { errorOf, numberOf, readAggregate, readEvalOutcome, readTaskOutcome } from "./read-outcome.ts";
+
+/** How long an executor may take for what is not a task or an evaluation. */
+export interface ExecutorLimits {
+  readonly discoverMs: number;
+  readonly initMs: number;
+  readonly shutdownMs: number;
+}
+
+export interface SubprocessOptions {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly maxWorkers: number;
+  /** Over the discovered ones. */
+  readonly params: JsonObject;
+  readonly limits: ExecutorLimits;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly onNote: ExecutorListener;
+}
+
+type Members = ReadonlyMap<string, RawJson>;
+
+const heartbeatMs = 5000;
+const graceMs = 2000;
+// An executor that has not come back this long after a limit does not come back.
+const owedMs = 5000;
+const shownWords = 300;
+
+/** An executor in a process of its own, spoken to over its stdin and stdout. */
+export class SubprocessExecutor implements Executor {
+  readonly #process: ExecutorProcess;
+  readonly #options: SubprocessOptions;
+  readonly #pending = new PendingAnswers();
+  readonly #stuck = Promise.withResolvers<void>();
+  #owing: PromiseWithResolvers<void> | null = null;
+  #discovered: DiscoverAnswer = { protocol_version: "1.0", evaluators: [], params: {} };
+  #used: ReadonlySet<Capability> = new Set();
+  #takesOneEvaluator = false;
+  #control: PromiseWithResolvers<WireMessage> | null = null;
+  #count = 0;
+
+  private constructor(options: SubprocessOptions) {
+    this.#options = options;
+    this.#process = new ExecutorProcess({
+      ...options,
+      onLine: (line) => this.#hear(line),
+      onPrint: (stream, text) => this.#print(stream, text),
+      onOverlong: (text) => options.onNote({ kind: "malformed", text }),
+      onGone: (how) => this.#onGone(how),
+    });
+  }
+
+  /** Starts an executor and sets it up; rejects when it cannot be used. */
+  static async start(options: SubprocessOptions): Promise<SubprocessExecutor> {
+    const executor = new SubprocessExecutor(options);
+    try {
+      await executor.#setUp();
+      return executor;
+    } catch (error) {
+      await executor[Symbol.asyncDispose]();
+      options.signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  get discovered(): DiscoverAnswer {
+    return this.#discovered;
+  }
+
+  /** Says how it ended, once it has. */
+  get gone(): Promise<string> {
+    return this.#process.gone;
+  }
+
+  /** It may still be busy with what nobody waits for; resolves once it is not. Null when it is free. */
+  get owing(): Promise<void> | null {
+    return this.#owing?.promise ?? null;
+  }
+
+  /** Resolves when it holds on to something that it should have let go. */
+  get stuck(): Promise<void> {
+    return this.#stuck.promise;
+  }
+
+  async runTask({ runId, input, signal }: TaskRequest): Promise<TaskOutcome> {
+    const members = await this.#ask(`task ${runId}`, runId, signal, (id) => `{"cmd":"run_task"${id},"input":${input}}`);
+    return readTaskOutcome(members);
+  }
+
+  async runEval({ runId, evaluator, input, signal }: EvalRequest): Promise<EvalOutcome> {
+    const name = toRaw(evaluator);
+    const wish = this.#takesOneEvaluator ? `"evaluator":${name}` : `"evaluators":[${name}]`;
+    const members = await this.#ask(
+      `eval ${runId} ${evaluator}`,
+      runId,
+      signal,
+      (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`,
+    );
+    return readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
+  }
+
+  async runAggregate({ aggregate, resultsPath, params, signal }: AggregateRequest): Promise<AggregateAnswer> {
+    if (!this.#used.has("aggregate")) throw new Error("the executor takes no aggregates");
+    const input = `{"results_path":${toRaw(resultsPath)},"params":${params}}`;
+    const members = await this.#ask(
+      `aggregate ${aggregate}`,
+      null,
+      signal,
+      (id) => `{"cmd":"run_aggregate"${id},"aggregate":${toRaw(aggregate)},"input":${input}}`,
+    );
+    return readAggregate(members, aggregate, members.has(nonFiniteMark));
+  }
+
+  async shutdown(): Promise<void> {
+    if (this.#process.how === null) {
+      await this.#tell("shutdown", '{"cmd":"shutdown"}', this.#options.limits.shutdownMs).catch(() => {});
+      this.#process.endInput();
+      await this.#process.endsWithin(graceMs);
+    }
+    this.#process.signal("SIGTERM");
+    await this.#process.endsWithin(graceMs);
+    await this[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.signal("SIGKILL");
+    await this.#process.gone;
+  }
+
+  async #setUp(): Promise<void> {
+    const { limits, maxWorkers, params } = this.#options;
+    const wish = `{"cmd":"discover","capabilities":${toRaw(capabilities)}}`;
+    const { members } = await this.#tell("discover", wish, limits.discoverMs);
+    const complaint = errorOf(members);
+    if (complaint !== null) throw this.#unusable(`it cannot load the experiment: ${complaint}`);
+    this.#discovered = readDiscovered(members);
+    this.#takesOneEvaluator = members.has("__cat__");
+    const theirs: readonly string[] = this.#discovered.capabilities ?? [];
+    const used = capabilities.filter((name) => theirs.includes(name));
+    const extras = used.length === 0 ? {} : { capabilities: used, heartbeat_ms: heartbeatMs };
+    const init = { cmd: "init", max_workers: maxWorkers, params: { ...this.#discovered.params, ...params }, ...extras };
+    const answer = await this.#tell("init", JSON.stringify(init), limits.initMs);
+    if (answer.members.get("ok") !== "true")
+      throw this.#unusable(`it refused to be set up: ${errorOf(answer.members) ?? "without a reason"}`);
+    this.#used = new Set(used);
+  }
+
+  /** Sends a command that is answered before anything else is asked. */
+  async #tell(what: string, line: string, limitMs: number): Promise<WireMessage> {
+    const { clock, signal } = this.#options;
+    using deadline = startDeadline({ clock, limitMs, parent: what === "shutdown" ? null : signal, what });
+    const control = Promise.withResolvers<WireMessage>();
+    this.#control = control;
+    try {
+      if (this.#process.how !== null) throw new ExecutorLost(this.#process.how);
+      this.#process.write(line);
+      return await raceWithSignal(control.promise, deadline.signal, () => {});
+    } catch (error) {
+      if (error instanceof ExecutorLost) throw this.#unusable(`${what}: ${error.message}`);
+      if (!signal.aborted && deadline.signal.aborted) throw this.#unusable(`${what}: ${messageOf(error)}`);
+      throw error;
+    } finally {
+      this.#control = null;
+    }
+  }
+
+  #ask(key: string, runId: string | null, signal: AbortSignal, write: (id: string) => string): Promise<Members> {
+    if (this.#process.how !== null) return Promise.reject(new ExecutorLost(this.#process.how));
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const { promise, resolve, reject } = Promise.withResolvers<Members>();
+    const id = ++this.#count;
+    const onAbort = (): void => {
+      this.#giveUp(pending);
+      reject(signal.reason);
+    };
+    const settled = (): void => signal.removeEventListener("abort", onAbort);
+    const pending: Pending = {
+      id,
+      key,
+      runId,
+      resolve: (members) => {
+        settled();
+        resolve(members);
+      },
+      reject: (error) => {
+        settled();
+        reject(error);
+      },
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#pending.add(pending);
+    this.#process.write(write(this.#used.has("ids") ? `,"id":${id}` : ""));
+    return promise;
+  }
+
+  #giveUp(pending: Pending): void {
+    this.#pending.giveUp(pending);
+    this.#owing ??= Promise.withResolvers<void>();
+    if (this.#used.has("cancel")) this.#process.write(`{"cmd":"cancel","id":${pending.id}}`);
+    const timer = this.#options.clock.startTimer(owedMs, () => {
+      if (this.#pending.isOwed(pending)) this.#stuck.resolve();
+    });
+    void this.gone.then(() => timer.clear());
+  }
+
+  #hear(line: string): void {
+    const { message, printed } = readLine(line);
+    if (printed.trim() !== "") this.#print("stdout", `${printed}\n`);
+    if (message === null) return;
+    const { members } = message;
+    if (members.has("heartbeat")) return;
+    const log = readLog(members);
+    if (log !== null) return this.#options.onNote(log);
+    if (members.has("data") && !members.has("run_id")) return this.#hearList(members.get("data"));
+    if (this.#control !== null && isControl(members)) return this.#control.resolve(message);
+    this.#hearAnswer(message, line);
+  }
+
+  /** Several answers at once. */
+  #hearList(data: RawJson | undefined): void {
+    const list: unknown = data === undefined ? [] : parseRaw(data);
+    for (const entry of Array.isArray(list) ? list : []) this.#hear(JSON.stringify(entry));
+  }
+
+  #hearAnswer({ members, hadNonFinite }: WireMessage, line: string): void {
+    const key = keyOf(members);
+    const pending = this.#pending.take(numberOf(members, "id"), key);
+    if (pending !== null)
+      return pending.resolve(hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members);
+    const why = this.#pending.explain(key);
+    if (!this.#pending.owesAny) {
+      this.#owing?.resolve();
+      this.#owing = null;
+    }
+    this.#options.onNote({ kind: "unmatched", why, text: line.slice(0, shownWords) });
+  }
+
+  #print(stream: string, text: string): void {
+    this.#options.onNote({ kind: "output", runId: this.#pending.only?.runId ?? null, stream, text });
+  }
+
+  #onGone(how: string): void {
+    const error = new ExecutorLost(how);
+    this.#control?.reject(error);
+    for (const pending of this.#pending.all) {
+      this.#pending.giveUp(pending);
+      pending.reject(error);
+    }
+  }
+
+  #unusable(message: string): RolloutError {
+    const { complaint } = this.#process;
+    return new RolloutError("provider_unavailable", `the executor cannot be used: ${message}`, {
+      details: complaint === "" ? [] : complaint.split("\n").slice(-12),
+    });
+  }
+}
+
+const nonFiniteMark = "rollout_non_finite";
+
+function isControl(members: Members): boolean {
+  return members.has("ok") || members.has("protocol_version") || (members.has("error") && !members.has("run_id"));
+}

@@ -1,0 +1,14 @@
+import type { ExperimentOutput } from "./experiment-output.ts";
+
+/** For a rehearsal: nothing is kept. */
+export async function openNoOutput(): Promise<ExperimentOutput> {
+  return {
+    location: "",
+    findEarlier: null,
+    saveRun: async () => {},
+    saveEvaluation: async () => {},
+    complete: async () => {},
+    fail: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+}

@@ -1,0 +1,186 @@
+import type { Clock } from "../../base/clock.ts";
+import { toRaw, type RawJson } from "../../base/raw-json.ts";
+import { messageOf } from "../../base/rollout-error.ts";
+import { isAbort } from "../../engine/abort-reason.ts";
+import { startDeadline } from "../../engine/deadline.ts";
+import type { EvalOutcome, TaskOutcome } from "../executor/executor.ts";
+import { ExecutorLost } from "../executor/executor.ts";
+import type { ExecutorPool } from "../executor/executor-pool.ts";
+import type { EarlierRun, ExperimentOutput } from "../output/experiment-output.ts";
+import type { PlannedRun } from "./example.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+export interface ExperimentRules {
+  readonly maxWorkers: number;
+  readonly taskLimitMs: number;
+  readonly evalLimitMs: number;
+  readonly evaluatesFailed: boolean;
+}
+
+/** A run that is due, with what is known of it already. */
+export interface DueRun {
+  readonly run: PlannedRun;
+  /** Null when its task is yet to be run. */
+  readonly known: KnownRun | null;
+}
+
+/** A run whose task was answered before. */
+export interface KnownRun extends EarlierRun {
+  readonly failureType: FailureType | null;
+  readonly durationMs: number;
+}
+
+export type FailureType = "task_failed" | "task_timeout" | "executor_lost" | "run_cancelled";
+
+/** How a run ended as a whole. */
+export interface FinishedRun {
+  readonly run: PlannedRun;
+  readonly outcome: TaskOutcome;
+  readonly failureType: FailureType | null;
+  readonly evaluations: readonly EvalOutcome[];
+  readonly durationMs: number;
+  /** Nothing was left to do: it is as an earlier sitting left it. */
+  readonly isKept: boolean;
+}
+
+export interface ExperimentRunOptions {
+  readonly pool: ExecutorPool;
+  readonly evaluators: readonly string[];
+  readonly params: RawJson;
+  readonly rules: ExperimentRules;
+  readonly output: ExperimentOutput;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly nextRun: () => Promise<DueRun | null>;
+  readonly onStarted: (run: PlannedRun) => void;
+  readonly onFinished: (finished: FinishedRun) => void | Promise<void>;
+}
+
+interface OpenRun extends FinishedRun {
+  readonly evaluations: EvalOutcome[];
+  left: number;
+}
+
+interface EvalJob {
+  readonly open: OpenRun;
+  readonly evaluator: string;
+}
+
+/** Takes runs to executors: the task, then each evaluator, never more at once than the rules allow. */
+export async function runExperiment(options: ExperimentRunOptions): Promise<void> {
+  const { rules, signal, nextRun } = options;
+  const queue = new WorkQueue<DueRun, EvalJob>(async () => (signal.aborted ? null : await nextRun()));
+  const failures: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const job = failures.length > 0 ? null : await queue.take();
+      if (job === null) return;
+      try {
+        if (job.kind === "eval") await runEval(job.eval, options);
+        else await runTask(job.task, queue, options);
+      } catch (error) {
+        failures.push(error);
+      } finally {
+        queue.done();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: rules.maxWorkers }, work));
+  if (failures.length > 0) throw failures[0];
+}
+
+async function runTask(
+  { run, known }: DueRun,
+  queue: WorkQueue<DueRun, EvalJob>,
+  options: ExperimentRunOptions,
+): Promise<void> {
+  const { clock, output, signal } = options;
+  if (signal.aborted) return;
+  const started = clock.now();
+  const began = clock.monotonic();
+  const evaluations = known === null ? [] : [...known.evaluations.values()];
+  if (known !== null) return evaluate({ ...known, run, evaluations, isKept: true, left: 0 }, queue, options);
+  options.onStarted(run);
+  const { outcome, failureType } = await callTask(run, options);
+  const durationMs = clock.monotonic() - began;
+  const open: OpenRun = { run, outcome, failureType, evaluations, durationMs, isKept: false, left: 0 };
+  // What the end of the experiment cut off runs again.
+  if (failureType === "run_cancelled") return options.onFinished(open);
+  await output.saveRun({ run, outcome, startedAt: started, completedAt: clock.now() });
+  if (signal.aborted) return options.onFinished(open);
+  await evaluate(open, queue, options);
+}
+
+/** Asks for the evaluations that are missing; a run that needs none is finished. */
+async function evaluate(
+  open: OpenRun,
+  queue: WorkQueue<DueRun, EvalJob>,
+  { evaluators, rules, onFinished, onStarted }: ExperimentRunOptions,
+): Promise<void> {
+  const isWorthIt = open.outcome.error === null || rules.evaluatesFailed;
+  const missing = isWorthIt ? evaluators.filter((name) => !open.evaluations.some((one) => one.evaluator === name)) : [];
+  if (missing.length === 0) return await onFinished(open);
+  if (open.isKept) onStarted(open.run);
+  const asked: OpenRun = { ...open, isKept: false, left: missing.length };
+  queue.push(missing.map((evaluator) => ({ open: asked, evaluator })));
+}
+
+async function callTask(
+  { runId, example, repetition }: PlannedRun,
+  { pool, params, rules, clock, signal }: ExperimentRunOptions,
+): Promise<{ outcome: TaskOutcome; failureType: FailureType | null }> {
+  const input = `{"id":${toRaw(example.id)},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)},"run_id":${toRaw(runId)},"repetition_number":${repetition},"params":${params}}`;
+  try {
+    const outcome = await pool.call(runId, signal, async (executor) => {
+      using deadline = startDeadline({ clock, limitMs: rules.taskLimitMs, parent: signal, what: "the task" });
+      return await executor.runTask({ runId, input: input as RawJson, signal: deadline.signal });
+    });
+    return { outcome, failureType: outcome.error === null ? null : "task_failed" };
+  } catch (error) {
+    const failureType = failureTypeOf(error, signal);
+    return { outcome: { output: null, metadata: null, error: messageOf(error), isCancelled: false }, failureType };
+  }
+}
+
+/** What kept an executor from answering; throws what says that no executor can be had. */
+function failureTypeOf(error: unknown, signal: AbortSignal): FailureType {
+  if (signal.aborted) return "run_cancelled";
+  if (isAbort(error, "deadline")) return "task_timeout";
+  if (error instanceof ExecutorLost) return "executor_lost";
+  throw error;
+}
+
+async function runEval({ open, evaluator }: EvalJob, options: ExperimentRunOptions): Promise<void> {
+  const { run, outcome } = open;
+  const evaluation = await callEval(run, outcome, evaluator, options);
+  if (evaluation !== null) {
+    open.evaluations.push(evaluation);
+    await options.output.saveEvaluation(run, evaluation);
+  }
+  if (--open.left === 0) await options.onFinished(open);
+}
+
+/** Null when the experiment ended first. */
+async function callEval(
+  { runId, example }: PlannedRun,
+  outcome: TaskOutcome,
+  evaluator: string,
+  { pool, params, rules, clock, signal }: ExperimentRunOptions,
+): Promise<EvalOutcome | null> {
+  const id = toRaw(runId);
+  const input = `{"example":{"id":${toRaw(example.id)},"run_id":${id},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)}},"actual_output":${outcome.output ?? "null"}${member("expected_output", example.output)}${member("task_metadata", outcome.metadata)},"params":${params},"run_id":${id}}`;
+  try {
+    return await pool.call(`${runId} ${evaluator}`, signal, async (executor) => {
+      const what = `evaluator "${evaluator}"`;
+      using deadline = startDeadline({ clock, limitMs: rules.evalLimitMs, parent: signal, what });
+      return await executor.runEval({ runId, evaluator, input: input as RawJson, signal: deadline.signal });
+    });
+  } catch (error) {
+    if (failureTypeOf(error, signal) === "run_cancelled") return null;
+    return { evaluator, score: null, label: null, explanation: null, metadata: null, error: messageOf(error) };
+  }
+}
+
+function member(name: string, raw: RawJson | null): string {
+  return raw === null ? "" : `,"${name}":${raw}`;
+}

@@ -1,0 +1,37 @@
+// The executor of experiments in TypeScript and JavaScript: node experiment-executor.js FILE
+import "../base/check-node.ts";
+import { createWriteStream } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { messageOf } from "../base/rollout-error.ts";
+import { openModuleLoader } from "../base/module-loader.ts";
+import type { Experiment } from "../experiments/sdk/experiment-definition.ts";
+import { serveExperiment } from "../experiments/sdk/serve-experiment.ts";
+
+const [, , file = ""] = process.argv;
+const descriptor = Number(process.env["ROLLOUT_PROTOCOL_FD"] ?? "1");
+const answers = descriptor === 1 ? null : createWriteStream("", { fd: descriptor });
+const plainWrite = process.stdout.write.bind(process.stdout);
+const write = (text: string): void => void (answers ? answers.write(text) : plainWrite(text));
+
+try {
+  using loader = openModuleLoader(resolve(import.meta.dirname, ".."));
+  const { default: experiment } = await loader.load(resolve(file));
+  if (typeof experiment !== "object" || experiment === null || !("task" in experiment))
+    throw new Error(`${pathToFileURL(file).href} has no default export with a task`);
+  await serveExperiment(experiment as Experiment, { input: process.stdin, write, redirect });
+  process.exit(0);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  write(`${JSON.stringify({ error: messageOf(error) })}\n`);
+  process.exitCode = 1;
+}
+
+function redirect(print: (stream: "stdout" | "stderr", text: string) => void): void {
+  process.stdout.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
+    print("stdout", typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"));
+    const done = rest.find((one) => typeof one === "function") as (() => void) | undefined;
+    done?.();
+    return true;
+  };
+}
