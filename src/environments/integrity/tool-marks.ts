@@ -17,13 +17,14 @@ const libraries = [
   "libc.so.6",
   "libtinfo.so.6",
 ];
+const preloadPath = "/etc/ld.so.preload";
 // What the names lead to where a version stands in a file's name.
 const versioned = /^(libtinfo\.so\.6\.[\d.]+|(libc|ld)-[\d.]+\.so)$/;
 /** Where the tools are looked for, links not followed. */
 export const toolPaths: readonly string[] = [
   ...shells,
   ...libraryFolders.flatMap((folder) => libraries.map((name) => `${folder}/${name}`)),
-  "/etc/ld.so.preload",
+  preloadPath,
 ];
 
 const linkMark = "link to ";
@@ -82,6 +83,22 @@ export async function collectToolMarks(
   return marksOf(new Map(await Promise.all(seen)));
 }
 
+/**
+ * Where to look again when the image has those marks: at all that it has, and where a new file would come before one of
+ * them. A library under a name that the image has elsewhere is loaded by nothing.
+ */
+export function pathsToLookAt(image: ToolMarks): string[] {
+  const isBehindLink = (path: string): boolean => image.get(posix.dirname(path))?.startsWith(linkMark) ?? false;
+  const absent = [...shells, preloadPath].filter((path) => !image.has(path) && !isBehindLink(path));
+  return [...image.keys(), ...absent];
+}
+
+/** The mark of what stands at a path; null for what has none, as nothing and directories have. */
+export function markOf(stat: ToolStat | null): string | null {
+  if (stat === null || stat.kind === "directory") return null;
+  return stat.kind === "link" ? linkMark + stat.target : stat.mark;
+}
+
 /** The paths whose marks differ. */
 export function differingTools(before: ToolMarks, after: ToolMarks): string[] {
   const all = new Set([...before.keys(), ...after.keys()]);
@@ -103,12 +120,8 @@ function* walkTo(path: string, links = 0): Generator<string, void, ToolStat | nu
 
 // What a directory holds is marked by itself.
 function marksOf(seen: ReadonlyMap<string, ToolStat | null>): ToolMarks {
-  return new Map(
-    [...seen].flatMap(([path, stat]) => {
-      if (stat === null || stat.kind === "directory") return [];
-      return [[path, stat.kind === "link" ? linkMark + stat.target : stat.mark]];
-    }),
-  );
+  const marks = [...seen].map(([path, stat]) => [path, markOf(stat)] as const);
+  return new Map(marks.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark]])));
 }
 
 function statOf(path: string): ToolStat | null {

@@ -36,15 +36,15 @@ async function listChanged({ engine, id }: ContainerTools, signal: AbortSignal):
 // A file that only looks the same is in the container's own layer, so that it cannot be larger than all of that.
 async function compareTools(tools: ContainerTools, signal: AbortSignal): Promise<readonly string[]> {
   const { engine, id, imageTools, borrow } = tools;
-  const [image, seen, layerBytes] = await Promise.all([
-    imageTools.look(borrow),
-    lookAtTools(engine, id, signal),
+  const image = await imageTools.find(borrow);
+  const [marks, layerBytes] = await Promise.all([
+    lookAtTools(engine, id, image.marks, signal),
     readLayerBytes(tools, signal),
   ]);
-  const differing = differingTools(image.marks, seen.marks);
+  const differing = differingTools(image.marks, marks);
   const isDoubtful = ([path, size]: readonly [string, number]): boolean =>
     !differing.includes(path) && (size <= layerBytes || isMounted(path, tools));
-  const doubtful = [...seen.sizes].filter(isDoubtful).map(([path]) => path);
+  const doubtful = [...image.sizes].filter(isDoubtful).map(([path]) => path);
   const [wanted, found] = await Promise.all([
     imageTools.read(doubtful, borrow),
     readContents(engine, id, doubtful, signal),

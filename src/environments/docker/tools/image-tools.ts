@@ -1,5 +1,5 @@
 import type { Engine } from "../connection/open-engine.ts";
-import { lookAtTools, type SeenTools } from "./look-at-tools.ts";
+import { findTools, type SeenTools } from "./look-at-tools.ts";
 import { readContents } from "./read-contents.ts";
 
 const never = new AbortController().signal;
@@ -17,8 +17,8 @@ export class ImageTools {
     this.#engine = engine;
   }
 
-  look(borrow: BorrowContainer): Promise<SeenTools> {
-    this.#seen ??= borrow((id) => lookAtTools(this.#engine, id, never)).catch((error: unknown) => {
+  find(borrow: BorrowContainer): Promise<SeenTools> {
+    this.#seen ??= borrow((id) => findTools(this.#engine, id, never)).catch((error: unknown) => {
       this.#seen = null;
       throw error;
     });
