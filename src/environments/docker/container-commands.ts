@@ -72,7 +72,8 @@ export class ContainerCommands {
   async runTool(command: readonly string[], signal: AbortSignal, user = "0"): Promise<ToolOutcome> {
     const env = {
       [commandMark]: "tool",
-      PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      // First where it is seen when a tool is not the image's any more.
+      PATH: "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/sbin:/usr/local/bin",
       LC_ALL: "C",
       BASH_ENV: "",
       LD_PRELOAD: "",
