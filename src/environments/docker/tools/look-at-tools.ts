@@ -3,8 +3,8 @@ import { hasStatus } from "../connection/engine-error.ts";
 import type { Engine } from "../connection/open-engine.ts";
 import { readPathStat } from "../connection/path-stat.ts";
 
-// An engine takes them one after the other; more would only be more connections.
-const looksInFlight = 4;
+// An engine takes them one after the other; these are enough that it never waits for us.
+const looksInFlight = 8;
 
 /** Tools of an image as an engine sees them. */
 export interface SeenTools {
