@@ -8,7 +8,7 @@ import { dockerProviderModule } from "../src/environments/docker/docker-provider
 import type { ProviderModule } from "../src/environments/environment.ts";
 import { benchMemory } from "./docker/memory.ts";
 import { openHarbor } from "./docker/harbor.ts";
-import { startCounting } from "./docker/counts.ts";
+import { processesPerTrial, startCounting, type Counts } from "./docker/counts.ts";
 import { openBareEngine } from "./trials/bare-engine.ts";
 import { Bars } from "./trials/bars.ts";
 import { measure, median, rate, sumCosts, type Cost } from "./trials/measure.ts";
@@ -43,8 +43,13 @@ try {
   console.log(`Harbor: ${typeof harbor === "string" ? harbor : harbor.version}`);
   await runDocker("warm-up", dockerProviderModule, 4, 4);
   await runDocker("warm-up-plain", plainModule, 4, 4);
+  const ones = new Map([
+    ["us", await countOne("one", dockerProviderModule)],
+    ["plain", await countOne("one-plain", plainModule)],
+  ]);
+  for (const [name, { programs }] of ones) console.log(`a job starts (${name}): ${programs.join(", ") || "nothing"}`);
   for (const inFlight of timeBars.keys()) {
-    await benchTrials(inFlight, {
+    await benchTrials(inFlight, ones, {
       floor: (trials) => measure(trials, () => engine.run(trials, inFlight)),
       us: (trials, round) => runDocker(`us-${inFlight}-${round}`, dockerProviderModule, trials, inFlight),
       plain: (trials, round) => runDocker(`plain-${inFlight}-${round}`, plainModule, trials, inFlight),
@@ -57,10 +62,14 @@ try {
   rmSync(root, { recursive: true, force: true });
 }
 
-async function benchTrials(inFlight: number, contenders: Readonly<Record<string, Contender | null>>): Promise<void> {
+async function benchTrials(
+  inFlight: number,
+  ones: ReadonlyMap<string, Counts>,
+  contenders: Readonly<Record<string, Contender | null>>,
+): Promise<void> {
   const trials = Math.max(8, inFlight * 3);
   const costs = new Map(Object.keys(contenders).map((name) => [name, [] as Cost[]]));
-  const counts = new Map<string, { processes: number; calls: number }>();
+  const counts = new Map<string, Counts>();
   for (let round = 0; round < rounds; round++) {
     // The first of a round finds another engine than the last, so they take turns.
     const order = Object.entries(contenders);
@@ -72,16 +81,20 @@ async function benchTrials(inFlight: number, contenders: Readonly<Record<string,
     }
   }
   console.log(`\n${inFlight} in flight, ${rounds} rounds of ${trials} trials each`);
+  const processesOf = (name: string): number => {
+    const [one, counted] = [ones.get(name), counts.get(name)];
+    return one && counted ? processesPerTrial(one, counted, trials) : 0;
+  };
   for (const [name, list] of costs) {
     if (list.length === 0) continue;
     const total = sumCosts(list);
-    const { processes = 0, calls = 0 } = counts.get(name) ?? {};
+    const { calls = 0 } = counts.get(name) ?? {};
     console.log(
       `  ${name.padEnd(7)} ${(1000 / rate(total)).toFixed(0).padStart(6)} ms per trial, ${(total.cpuMs / total.trials).toFixed(1)} ms CPU, ` +
-        `${(processes / trials).toFixed(1)} processes and ${(calls / trials).toFixed(1)} calls`,
+        `${processesOf(name).toFixed(1)} processes and ${(calls / trials).toFixed(1)} calls`,
     );
   }
-  judge(inFlight, costs, (counts.get("us")?.processes ?? 0) + (counts.get("plain")?.processes ?? 0));
+  judge(inFlight, costs, processesOf("us") + processesOf("plain"));
 }
 
 function judge(inFlight: number, costs: ReadonlyMap<string, readonly Cost[]>, processes: number): void {
@@ -95,7 +108,13 @@ function judge(inFlight: number, costs: ReadonlyMap<string, readonly Cost[]>, pr
   bars.report(`${plainTime.toFixed(2)} x on the plain path ${where} (bar: 1.05)`, plainTime <= 1.05);
   const { cpuMs, trials } = sumCosts(costs.get("us") ?? []);
   bars.report(`${(cpuMs / trials).toFixed(1)} ms CPU per trial ${where} (bar: 40)`, cpuMs / trials <= 40);
-  bars.report(`${processes} processes started ${where} (bar: 0)`, processes === 0);
+  bars.report(`${processes.toFixed(1)} processes per trial ${where} (bar: 0)`, processes === 0);
+}
+
+async function countOne(name: string, module: ProviderModule): Promise<Counts> {
+  const stop = startCounting();
+  await runDocker(name, module, 1, 1);
+  return stop();
 }
 
 function runDocker(name: string, module: ProviderModule, trials: number, inFlight: number): Promise<Cost> {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
 import { base, makeDockerRoom, plainTask, type DockerRoom } from "./docker-rig.ts";
@@ -395,6 +396,33 @@ describe("what comes from outside:", () => {
     expect(await room.jobResult()).toMatchObject({ cancelled: true, failed_trials: 1, skipped_trials: 1 });
     expect(await room.read(`${trialDir}/logs/agent/notes`)).toBe("so far\n");
     expect(await room.containersOf(running.pid)).toEqual([]);
+  });
+
+  test("a task whose repository is not there is not found, and costs its neighbours nothing", async (context) => {
+    const room = await makeDockerRoom(context);
+    const tasks = [{ name: "x", git_url: `file://${room.path("no-repository")}`, path: "x" }];
+    await room.write("registry.json", JSON.stringify([{ name: "set", tasks }]));
+    const datasets = [{ registry: { path: "." }, name: "set" }, { path: "./tasks" }];
+    await room.writeDockerJob({ a: plainTask }, { datasets });
+    const running = room.startJob();
+    const { code, stderr } = await running.ended;
+    expect(code, stderr).toBe(3);
+    expect(await room.trial("oracle/set/x__1")).toMatchObject({
+      reward: null,
+      environment: null,
+      error: { type: "task_not_found", message: contains("no-repository") },
+    });
+    expect(await room.trial("oracle/tasks/a__1")).toMatchObject({ reward: 1, error: null });
+    expect(await room.containersOf(running.pid)).toEqual([]);
+  });
+
+  test("a bug of ours is recorded with its stack, and its container is removed", async (context) => {
+    const environment = { type: join(import.meta.dirname, "buggy-docker-provider.ts") };
+    const { room, result } = await failOne(context, plainTask, { environment });
+    expect(result.error).toMatchObject({ type: "internal_error", blame: "rollout", message: contains("has no end") });
+    const stack = await room.read("jobs/job/oracle/tasks/a__1/error.txt");
+    expect(stack).toContain("TypeError: the list has no end");
+    expect(stack).toContain("buggy-docker-provider.ts");
   });
 
   test("what an agent is given stays out of what the engine shows of its container, and out of every file", async (context) => {

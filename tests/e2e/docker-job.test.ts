@@ -1,8 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { base, makeDockerRoom, plainTask } from "./docker-rig.ts";
-import { root, type TaskOptions } from "./rollout-cli.ts";
+import { base, engineVariables, makeDockerRoom, plainTask } from "./docker-rig.ts";
+import { onTerminal, root, type TaskOptions } from "./rollout-cli.ts";
 
 const built: TaskOptions = { ...plainTask, toml: "", dockerfile: `FROM ${base}\nWORKDIR /app\n` };
 
@@ -53,5 +54,18 @@ describe("a job in containers:", () => {
       ["gone", null, "environment_image_pull_failed"],
       ["good", 1, null],
     ]);
+  });
+
+  test("what a build prints is shown live, and stands in its log", async (context) => {
+    const room = await makeDockerRoom(context);
+    // Long enough that a busy machine draws while it lasts; only the output holds the sum.
+    const steps = `RUN echo ${randomUUID()}; for round in 1 2 3 4 5 6 7 8; do echo "compiled $((round + 40)) parts"; sleep 1; done`;
+    await room.writeDockerJob({ a: { ...built, dockerfile: `${built.dockerfile}${steps}\n` } });
+    const terminal = onTerminal(context, ["job.yaml"], engineVariables());
+    const { code, stdout } = await room.run([], { ...terminal, patienceMs: 300_000 });
+    expect(code, stdout).toBe(0);
+    expect(stdout).toMatch(/build a\/environment: .*compiled 4[1-8] parts/);
+    const [log = ""] = (await room.files("jobs/job/.rollout/images")).filter((file) => file.endsWith("/build.log"));
+    expect(await room.read(`jobs/job/.rollout/images/${log}`)).toMatch(/compiled 48 parts/);
   });
 });

@@ -3,6 +3,7 @@ import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.
 import { base, makeDockerRoom } from "../e2e/docker-rig.ts";
 import { openLocalRig } from "../e2e/local-rig.ts";
 import type { Ended, Room } from "../e2e/rollout-cli.ts";
+import { openCuttableProxy } from "../providers/docker/cuttable-proxy.ts";
 import { cheats, testScript } from "./cheats/cheats.ts";
 
 const local = await openLocalRig();
@@ -29,14 +30,23 @@ const runners: Readonly<Record<string, Runner>> = {
     const room = await local.makeRoom({ cheated: task }, { agents: agentsOf(names), n_concurrent_trials: 4, ...job });
     return readResults(room, names, await room.run(["job.yaml"]));
   },
-  async docker(context, names, job) {
-    const room = await makeDockerRoom(context);
-    const toml = `[environment]\ndocker_image = "${base}"\nmemory = "256Mi"\n`;
-    const tasks = { cheated: { ...task, toml, dockerfile: null } };
-    await room.writeDockerJob(tasks, { agents: agentsOf(names), n_concurrent_trials: 4, ...job });
-    return readResults(room, names, await room.runJob());
+  docker: (context, names, job) => runOnDocker(context, names, job),
+  // An engine behind an address shares no files with us, and is asked about all.
+  async "docker over TCP"(context, names, job) {
+    await using proxy = await openCuttableProxy();
+    return await runOnDocker(context, names, job, { DOCKER_HOST: proxy.address });
   },
 };
+
+async function runOnDocker(
+  ...[context, names, job, env]: [...Parameters<Runner>, Readonly<Record<string, string>>?]
+): ReturnType<Runner> {
+  const room = await makeDockerRoom(context, env);
+  const toml = `[environment]\ndocker_image = "${base}"\nmemory = "256Mi"\n`;
+  const tasks = { cheated: { ...task, toml, dockerfile: null } };
+  await room.writeDockerJob(tasks, { agents: agentsOf(names), n_concurrent_trials: 4, ...job });
+  return readResults(room, names, await room.runJob());
+}
 
 async function readResults(
   room: Room,

@@ -18,6 +18,18 @@ const never = new AbortController().signal;
 const base = "FROM debian:bookworm-slim\n";
 const run = promisify(execFile);
 
+// Two loops at once, until the kernel has held them up some times; then its own count of periods, of those in which they
+// were held up, and of the microseconds that were used.
+const spinScript = `cd /sys/fs/cgroup
+count() { cat cpu.stat cpu/cpu.stat 2>/dev/null | grep "^$1 " | cut -d ' ' -f 2; }
+used() { if [ -e cpu.stat ]; then count usage_usec; else echo $(($(cat cpuacct/cpuacct.usage) / 1000)); fi; }
+spin() { while :; do :; done; }
+spin & spin &
+before=$(used); first=$(count nr_periods)
+for round in {1..1200}; do [ "$(count nr_throttled)" -ge 10 ] && break; sleep 0.1; done
+echo $(($(count nr_periods) - first)) $(count nr_throttled) $(($(used) - before))
+kill %1 %2`;
+
 for (const { name, env, reason } of await findEngines()) {
   const open = (config: Record<string, unknown> = {}) => openRoom(env, config);
   const on = (title: string, work: () => Promise<void>): void => {
@@ -126,7 +138,58 @@ for (const { name, env, reason } of await findEngines()) {
     }
   });
 
+  if (name === "docker") {
+    describe("the classic builder of docker, for an engine that has no other:", () => {
+      // The last version of the API before engines had BuildKit.
+      const openOld = (config: Record<string, unknown> = {}) =>
+        openRoom({ ...env, DOCKER_API_VERSION: "1.38" }, config);
+
+      on("builds with arguments, a target and the ignore file, and tells what it does", async () => {
+        const { build, create, run } = await openOld({ build: { args: { WORD: "given" }, target: "middle" } });
+        const dockerfile = `${base.trim()} AS middle\nARG WORD=none\nRUN echo ${crypto.randomUUID()}; echo $WORD > /word\nCOPY . /context/\nFROM middle\nRUN touch /last\n`;
+        const files = { Dockerfile: dockerfile, ".dockerignore": "secret*\n", "secret.txt": "", "kept.txt": "" };
+        const { image, log } = await build(files);
+        expect(log).toMatch(/^Step 1\/\d+ : FROM debian:bookworm-slim AS middle$/m);
+        const { stdout } = await run(await create({ image }), "cat /word; ls /context; test ! -e /last && echo none");
+        expect(stdout.toString()).toBe("given\nDockerfile\nkept.txt\nnone\n");
+      });
+
+      on("tells the end of what a failed step printed, and names a base image that cannot be had", async () => {
+        const { build } = await openOld();
+        const step = build({ Dockerfile: `${base}RUN echo the compiler is missing >&2 && exit 7\n` });
+        await expect(step).rejects.toMatchObject({
+          code: "image_build_failed",
+          transient: false,
+          message: expect.stringContaining("the compiler is missing"),
+        });
+        await expect(build({ Dockerfile: "FROM localhost:9/no-such/base:1\n" })).rejects.toMatchObject({
+          code: "image_build_failed",
+          message: expect.stringContaining("no-such/base"),
+        });
+      });
+
+      on("has no secrets, which is told before anything is built", async () => {
+        const { provider } = await openOld({ build: { secrets: { token: { env: "HOME" } } } });
+        await expect(provider.probe(never)).rejects.toMatchObject({
+          code: "config_invalid",
+          message: expect.stringContaining("needs BuildKit"),
+        });
+      });
+    });
+  }
+
   describe(`containers on ${name}:`, () => {
+    on("a busy loop gets no more of the processors than its share", async () => {
+      const { create, run } = await open();
+      const limits = { cpus: 0.2, memoryBytes: 2 ** 28, storageBytes: 2 ** 30 };
+      const { stdout } = await run(await create({ limits }), spinScript);
+      const [periods = 0, throttled = 0, usedUs = 0] = stdout.toString().trim().split(" ").map(Number);
+      expect(throttled).toBeGreaterThanOrEqual(10);
+      // Processors take their part in slices, so that a little more is used than is given.
+      expect(usedUs).toBeLessThan((periods + 2) * 20_000 * 1.5);
+      expect(usedUs).toBeGreaterThan(0);
+    });
+
     on("directory, user and variables of the image hold for every command", async () => {
       const { build, create, run } = await open();
       const dockerfile = `${base}RUN useradd -m worker\nENV GREETING="hello there"\nWORKDIR /home/worker/job\nUSER worker\n`;

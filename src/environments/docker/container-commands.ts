@@ -69,10 +69,15 @@ export class ContainerCommands {
   }
 
   /** Runs a small tool, as root unless it is told otherwise, out of reach of the image's settings, and gives what it printed. */
-  async runTool(command: readonly string[], signal: AbortSignal, user = "0"): Promise<ToolOutcome> {
+  async runTool(
+    command: readonly string[],
+    signal: AbortSignal,
+    { user = "0", onStarted = () => {} }: { readonly user?: string; readonly onStarted?: () => void } = {},
+  ): Promise<ToolOutcome> {
     const env = {
       [commandMark]: "tool",
-      PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      // First where it is seen when a tool is not the image's any more.
+      PATH: "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/sbin:/usr/local/bin",
       LC_ALL: "C",
       BASH_ENV: "",
       LD_PRELOAD: "",
@@ -84,6 +89,7 @@ export class ContainerCommands {
     const request = { command, env, cwd: "/", user, stdout: sink, stderr: sink, signal };
     const execId = await this.#create(request, env);
     const stream = await this.#start(execId, signal);
+    onStarted();
     const onAbort = (): void => void stream.destroy();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -202,7 +208,7 @@ export class ContainerCommands {
       // Even root may not look into another user's processes without further privileges; that user may.
       if (!/^(root|0)?(:|$)/.test(user)) {
         const command = planEndCommand({ mark, isAlone: false, since });
-        since = (await this.runTool(command, deadline.signal, user)).output.trim();
+        since = (await this.runTool(command, deadline.signal, { user })).output.trim();
         if (!/^\d*$/.test(since)) since = "";
       }
       const command = planEndCommand({ mark, isAlone, since });

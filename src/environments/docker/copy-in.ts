@@ -44,8 +44,10 @@ async function placeGroup({ emptied, removed, parents, items }: PlacementGroup, 
     findMissingParents(parents, options),
   ]);
   // Nothing of a group lies in anything else of it, so that all can go on at once.
-  const removing = standing.length > 0 ? remove(standing, options) : Promise.resolve();
-  await Promise.all([removing, write()]);
+  // An engine begins nothing in a container while it writes an archive into it, so that one has to come second.
+  const begun = Promise.withResolvers<void>();
+  const removing = standing.length > 0 ? remove(standing, options, begun.resolve) : Promise.resolve();
+  await Promise.all([removing, Promise.race([begun.promise, removing]).then(write)]);
 
   async function write(): Promise<void> {
     if (filled.length > 0) {
@@ -80,8 +82,9 @@ async function* planEntries(
   yield* placementEntries(items, signal);
 }
 
-async function remove(paths: readonly string[], options: CopyInOptions): Promise<void> {
-  const { exitCode, output } = await options.commands.runTool(["rm", "-rf", "--", ...paths], options.signal);
+async function remove(paths: readonly string[], options: CopyInOptions, onStarted: () => void): Promise<void> {
+  const command = ["rm", "-rf", "--", ...paths];
+  const { exitCode, output } = await options.commands.runTool(command, options.signal, { onStarted });
   // The tool is the container's own and may lie; the engine does not.
   const left = await findStanding(paths, { ...options, known: null });
   if (left.length === 0) return;

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { posix } from "node:path";
 import { decodeTar } from "../archive/decode-tar.ts";
 import { stripRoot } from "../archive/strip-root.ts";
@@ -6,8 +5,7 @@ import type { TreeEntry } from "../archive/tree-entry.ts";
 import { mostWastedBytes, writeTree } from "../archive/write-tree.ts";
 import type { CopyFromRequest, CopyReport } from "../environment.ts";
 import type { Engine } from "./connection/open-engine.ts";
-
-const linkBit = 2 ** 27;
+import { readPathStat } from "./connection/path-stat.ts";
 
 /** Copies something out of a container by way of an archive that the engine makes and that is trusted in nothing. */
 export async function copyOut(engine: Engine, id: string, request: CopyFromRequest): Promise<CopyReport> {
@@ -23,7 +21,7 @@ export async function copyOut(engine: Engine, id: string, request: CopyFromReque
   signal.addEventListener("abort", onAbort, { once: true });
   const name = posix.basename(path);
   // Some engines would follow it and show what it leads to under its name.
-  if (pathStat(answer).isLink) {
+  if (readPathStat(answer.headers).isLink) {
     answer.destroy();
     signal.removeEventListener("abort", onAbort);
     return { files: 0, bytes: 0, refused: [{ path: "", reason: "it is a link" }] };
@@ -41,16 +39,5 @@ export async function copyOut(engine: Engine, id: string, request: CopyFromReque
   } finally {
     signal.removeEventListener("abort", onAbort);
     answer.destroy();
-  }
-}
-
-/** What an engine says about the path whose archive it sends. */
-export function pathStat(answer: IncomingMessage): { readonly isLink: boolean; readonly linkTarget: string } {
-  try {
-    const text = Buffer.from(String(answer.headers["x-docker-container-path-stat"]), "base64").toString("utf8");
-    const { mode = 0, linkTarget = "" } = JSON.parse(text) as { mode?: number; linkTarget?: string };
-    return { isLink: Math.floor(mode / linkBit) % 2 === 1, linkTarget };
-  } catch {
-    return { isLink: false, linkTarget: "" };
   }
 }

@@ -13,7 +13,6 @@ import type {
 } from "../environment.ts";
 import type { ToolMarks } from "../integrity/tool-marks.ts";
 import { priceOf } from "../price-keys.ts";
-import { changedTools } from "./changed-tools.ts";
 import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
 import { ContainerCommands } from "./container-commands.ts";
 import { ContainerFiles, type FileWays } from "./container-files.ts";
@@ -27,6 +26,8 @@ import { MemoryKills } from "./memory-kills.ts";
 import { ContainerNetwork } from "./network/container-network.ts";
 import { removeContainer } from "./remove-container.ts";
 import { saveSnapshot } from "./snapshots/save-snapshot.ts";
+import { changedTools } from "./tools/changed-tools.ts";
+import type { BorrowContainer, ImageTools } from "./tools/image-tools.ts";
 
 const hourMs = 3_600_000;
 const mostPauses = 20;
@@ -38,6 +39,9 @@ export interface DockerEnvironmentOptions extends FileWays {
   readonly id: string;
   /** What it was made from. */
   readonly image: ImageAnswer;
+  readonly imageTools: ImageTools;
+  /** Lends others of the same image. */
+  readonly borrow: BorrowContainer;
   readonly life: ContainerLife;
   readonly workdir: string;
   /** Who commands run as that name nobody. */
@@ -140,8 +144,7 @@ export class DockerEnvironment implements Environment {
   async changedTools(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     this.#assertThere();
-    const { ground, id, root } = this.#options;
-    const tools = { engine: ground.engine, id, root, before: this.#tools };
+    const tools = { ...this.#options, engine: this.#options.ground.engine, before: this.#tools };
     return this.#ask("exec_failed", "looking at the tools", signal, () => changedTools(tools, signal));
   }
 

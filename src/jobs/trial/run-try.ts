@@ -1,7 +1,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { isDiskFull, messageOf, RolloutError } from "../../base/rollout-error.ts";
-import type { Environment, Placement } from "../../environments/environment.ts";
+import type { Environment, Placement, ProcessInfo } from "../../environments/environment.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import { withDeadline } from "../../engine/with-deadline.ts";
 import type { Workspace } from "../agents/agent-step.ts";
@@ -207,7 +207,13 @@ async function verify(state: TryState, environment: Environment, lease: Environm
   const { context, task, trial } = state;
   const { job } = context;
   const isKilled = (job.verifier.leftovers ?? task.config.verifier.leftovers) === "kill";
-  state.leftovers = await callEnvironment(context, "listing processes", (signal) => environment.listProcesses(signal));
+  const isSeparate = (job.verifier.environment ?? task.config.verifier.environment) === "separate";
+  const looksAtTools = !job.verifier.disable && !isSeparate;
+  const list = (): Promise<readonly ProcessInfo[]> =>
+    callEnvironment(context, "listing processes", (signal) => environment.listProcesses(signal));
+  // What is about to be ended may change them until then.
+  const looking = looksAtTools && !isKilled ? distrustTools(state, environment) : null;
+  [state.leftovers] = await Promise.all([list(), looking]);
   if (isKilled && state.leftovers.length > 0)
     await callEnvironment(context, "ending processes", (signal) => environment.killProcesses(signal));
   state.areLeftoversEnded = isKilled;
@@ -215,8 +221,8 @@ async function verify(state: TryState, environment: Environment, lease: Environm
 
   state.phases.begin("verifier");
   state.step = "verify";
-  if ((job.verifier.environment ?? task.config.verifier.environment) !== "separate") {
-    await distrustTools(state, environment);
+  if (!isSeparate) {
+    if (isKilled) await distrustTools(state, environment);
     if (!isKilled && state.leftovers.length > 0 && context.provider.capabilities.shell)
       await setDecoy(state, environment);
     await callEnvironment(context, "copying the tests", (signal) =>

@@ -79,5 +79,26 @@ printf '#!/usr/bin/true-shell\\n/usr/bin/true-shell "$@"\\ncode=$?\\n${rewarding
 chmod 755 /tmp/shell; rm $shell; cp /tmp/shell $shell`,
     isOnlyDetected: true,
   },
+  {
+    name: "forged-shell",
+    execute: `shell=$(readlink -f "$(command -v bash)"); cp $shell /usr/bin/true-shell
+printf '#!/usr/bin/true-shell\\n/usr/bin/true-shell "$@"\\ncode=$?\\n${rewarding} 2>/dev/null\\nexit $code\\n' > /tmp/shell
+truncate -r $shell /tmp/shell; chmod 755 /tmp/shell; touch -r $shell /tmp/shell; mv /tmp/shell $shell`,
+    isOnlyDetected: true,
+  },
+  {
+    name: "shell-ahead",
+    execute: `mkdir -p /usr/local/bin; printf '#!/usr/bin/bash\\n/usr/bin/bash "$@"\\ncode=$?\\n${rewarding} 2>/dev/null\\nexit $code\\n' > /usr/local/bin/bash
+chmod 755 /usr/local/bin/bash`,
+    isOnlyDetected: true,
+  },
+  {
+    name: "other-rm",
+    execute: `shell=$(readlink -f "$(command -v bash)"); tool=$(readlink -f "$(command -v rm)"); cp $shell /usr/bin/true-shell
+printf '#!/usr/bin/true-shell\\n/usr/bin/true-shell "$@"\\ncode=$?\\n${rewarding} 2>/dev/null\\nexit $code\\n' > /tmp/shell
+cp $tool /usr/bin/true-rm; printf '#!/usr/bin/true-shell\\n/usr/bin/true-rm "$@"\\nmv /tmp/shell %s\\n' $shell > /tmp/rm
+chmod 755 /tmp/shell /tmp/rm; mv /tmp/rm $tool`,
+    isOnlyDetected: true,
+  },
   { name: "preload", execute: "echo /evil.so > /etc/ld.so.preload", isOnlyDetected: true },
 ];

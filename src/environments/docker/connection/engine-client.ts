@@ -1,4 +1,10 @@
-import { Agent as PlainAgent, request as plainRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import {
+  Agent as PlainAgent,
+  request as plainRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { Readable } from "node:stream";
@@ -95,6 +101,15 @@ export class EngineClient implements Disposable {
       } finally {
         bounded.signal.removeEventListener("abort", onAbort);
       }
+    });
+  }
+
+  /** The headers of the answer, which has nothing else. */
+  headers(request: Omit<EngineRequest, "method">): Promise<IncomingHttpHeaders> {
+    return this.#bounded({ ...request, method: "HEAD" }, async (bounded) => {
+      const answer = await this.open(bounded);
+      answer.resume();
+      return answer.headers;
     });
   }
 

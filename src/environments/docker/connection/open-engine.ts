@@ -24,6 +24,11 @@ export interface Engine {
   readonly platform: string;
   /** Why its storage driver cannot limit what a container writes; null when it may be able to. */
   readonly whyNoQuota: string | null;
+  /**
+   * How well it knows what a container wrote: it lists what stands in the container's own layer, it tells the size of
+   * that layer, or it compares sizes and times only, which whoever writes can set.
+   */
+  readonly layer: "listed" | "measured" | "compared";
   /** Null when it does not say. */
   readonly capacity: Capacity | null;
   /** What it mounts belongs to the same users here and there, if the paths are the same. */
@@ -109,6 +114,7 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
     runtimes: isPodman || !info.Runtimes ? null : Object.keys(info.Runtimes).sort(),
     platform: `${version.Os ?? "linux"}/${version.Arch ?? "unknown"}`,
     whyNoQuota: explainNoQuota(info),
+    layer: findLayer(info, isPodman),
     capacity: info.NCPU && info.MemTotal ? { cpus: info.NCPU, memoryBytes: info.MemTotal } : null,
     mountsHostPaths: isNear && !hasOption(/name=(rootless|userns|selinux)/),
     runsHere:
@@ -130,6 +136,14 @@ function explainNoQuota({ Driver = "", DriverStatus }: InfoAnswer): string | nul
   const backing = DriverStatus?.find(([key]) => key === "Backing Filesystem")?.[1];
   if (!Driver.startsWith("overlay") || backing === undefined || backing === "xfs") return null;
   return `its storage driver is ${Driver} on ${backing}, which has no quotas`;
+}
+
+// Without the kernel's own way to tell layers apart, both products walk through all files and compare them.
+function findLayer({ Driver = "", DriverStatus }: InfoAnswer, isPodman: boolean): Engine["layer"] {
+  const isNative = DriverStatus?.some(([key, value]) => key === "Native Overlay Diff" && value === "true") ?? false;
+  if (!isNative) return "compared";
+  if (isPodman) return Driver === "overlay" ? "listed" : "compared";
+  return Driver === "overlay2" ? "measured" : "compared";
 }
 
 function olderOf(one: string, other: string): string {

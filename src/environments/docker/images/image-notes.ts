@@ -1,4 +1,5 @@
 import type { Engine } from "../connection/open-engine.ts";
+import { ImageTools } from "../tools/image-tools.ts";
 
 /** What an engine says about an image, as far as we care. */
 export interface ImageAnswer {
@@ -19,6 +20,7 @@ export interface ImageNote {
   readonly answer: ImageAnswer;
   /** Whether something stands at a path of a container that has not been started yet. */
   readonly standing: Map<string, boolean>;
+  readonly tools: ImageTools;
 }
 
 /** Asks an engine about each image once, however many containers are made from it. */
@@ -36,7 +38,7 @@ export class ImageNotes {
     const path = `/images/${encodeURIComponent(image)}/json`;
     const note = this.#engine.client
       .json<ImageAnswer>({ method: "GET", path, signal })
-      .then((answer) => ({ answer, standing: new Map<string, boolean>() }));
+      .then((answer) => ({ answer, standing: new Map<string, boolean>(), tools: new ImageTools(this.#engine) }));
     this.#notes.set(image, note);
     note.catch(() => this.forget(image));
     return note;

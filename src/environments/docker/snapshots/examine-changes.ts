@@ -4,7 +4,7 @@ import { assertReadableName, bodyOf } from "../../archive/examined-entry.ts";
 import type { SnapshotRequest } from "../../environment.ts";
 import { hasStatus } from "../connection/engine-error.ts";
 import type { Engine } from "../connection/open-engine.ts";
-import { pathStat } from "../copy-out.ts";
+import { readPathStat } from "../connection/path-stat.ts";
 import { planLooks, type Look, type PathChange } from "./plan-looks.ts";
 
 type Examination = Pick<SnapshotRequest, "examine" | "signal">;
@@ -39,7 +39,7 @@ async function examineOne(
   const onAbort = (): void => void answer.destroy();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    const { isLink, linkTarget } = pathStat(answer);
+    const { isLink, linkTarget } = readPathStat(answer.headers);
     // Some engines would follow it and show what it leads to under its name.
     if (isLink) return await examine({ path, body: [Buffer.from(linkTarget)] });
     for await (const entry of decodeTar(answer)) {
