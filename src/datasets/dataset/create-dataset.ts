@@ -3,7 +3,7 @@ import type { Store } from "../../store/store.ts";
 import { compileItemCheck } from "./check-schema.ts";
 import { findDataset } from "./find-dataset.ts";
 import { findUnsafeValues } from "./find-unsafe-values.ts";
-import { ProblemList } from "./problem-list.ts";
+import { ProblemList } from "../../base/problem-list.ts";
 import { readItems } from "./read-items.ts";
 
 type GivenTraits = { readonly [Key in Exclude<keyof DatasetTraits, "name">]?: DatasetTraits[Key] | undefined };

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { DatasetRecord, DatasetVersion, DatasetWrite, NewItem, WriteWish } from "../../store/dataset-store.ts";
 import type { Store } from "../../store/store.ts";
 import { compileItemCheck, type ItemCheck } from "./check-schema.ts";
-import { ProblemList } from "./problem-list.ts";
+import { ProblemList } from "../../base/problem-list.ts";
 
 /** Where an item came from, to be told with its problems. */
 export interface ItemPlace {

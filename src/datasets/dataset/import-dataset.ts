@@ -1,15 +1,15 @@
-import { createReadStream } from "node:fs";
-import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
 import type { DatasetRecord, DatasetVersion } from "../../store/dataset-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createDataset } from "./create-dataset.ts";
 import { openDatasetWriter } from "./dataset-writer.ts";
-import type { CellReading } from "./formats/csv-cell.ts";
-import { decodeText } from "./formats/decode-text.ts";
-import { readCsv } from "./formats/read-csv.ts";
-import { readJsonArray } from "./formats/read-json-array.ts";
-import { readJsonLines } from "./formats/read-json-lines.ts";
-import { formatOf, itemFormats, type ItemFormat, type SourceEntry } from "./formats/source-entry.ts";
+import type { CellReading } from "../../formats/csv-cell.ts";
+import { decodeText } from "../../formats/decode-text.ts";
+import { readBytes } from "../../formats/read-bytes.ts";
+import { readCsv } from "../../formats/read-csv.ts";
+import { readJsonArray } from "../../formats/read-json-array.ts";
+import { readJsonLines } from "../../formats/read-json-lines.ts";
+import { formatOf, itemFormats, type ItemFormat, type SourceEntry } from "../../formats/source-entry.ts";
 import { toItem, type FieldMapping } from "./formats/to-item.ts";
 
 export interface ImportDatasetRequest {
@@ -107,17 +107,4 @@ function readEntries(request: ImportDatasetRequest, file: string): AsyncIterable
   const text = decodeText(typeof from === "string" ? readBytes(from, signal) : from.bytes, file);
   if (format === "csv") return readCsv(text, { cells, isMapped: fields !== undefined });
   return format === "json" ? readJsonArray(text) : readJsonLines(text);
-}
-
-async function* readBytes(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield* createReadStream(path, { signal, highWaterMark: 1 << 18 }) as AsyncIterable<Uint8Array>;
-  } catch (error) {
-    signal.throwIfAborted();
-    const code = systemCodeOf(error);
-    if (code === undefined) throw error;
-    const isMissing = code === "ENOENT" || code === "EISDIR";
-    const message = code === "ENOENT" ? `${path} does not exist` : `${path} cannot be read: ${messageOf(error)}`;
-    throw new RolloutError(isMissing ? "not_found" : "io_failed", message, { cause: error });
-  }
 }

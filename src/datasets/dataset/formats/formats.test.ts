@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DatasetItem } from "../../../store/dataset-store.ts";
-import { findJsonError } from "./find-json-error.ts";
-import { readCsv } from "./read-csv.ts";
-import { readCsvRows } from "./read-csv-rows.ts";
-import { readJsonArray } from "./read-json-array.ts";
-import { readJsonLines } from "./read-json-lines.ts";
+import { findJsonError } from "../../../formats/find-json-error.ts";
+import { readCsv } from "../../../formats/read-csv.ts";
+import { readCsvRows } from "../../../formats/read-csv-rows.ts";
+import { readJsonArray } from "../../../formats/read-json-array.ts";
+import { readJsonLines } from "../../../formats/read-json-lines.ts";
 import { toItem } from "./to-item.ts";
 import { writeCsv } from "./write-csv.ts";
 import { writeJsonArray, writeJsonLines } from "./write-json.ts";

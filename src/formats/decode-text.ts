@@ -1,4 +1,4 @@
-import { RolloutError } from "../../../base/rollout-error.ts";
+import { RolloutError } from "../base/rollout-error.ts";
 
 /** The text of a file, piece by piece; rejects with `config_invalid` when it is not UTF-8. */
 export async function* decodeText(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<string, void> {

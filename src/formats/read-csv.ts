@@ -1,4 +1,4 @@
-import { describeUnknown } from "../../../base/suggest.ts";
+import { describeUnknown } from "../base/suggest.ts";
 import { isJsonCell, readCell, type CellReading } from "./csv-cell.ts";
 import { findLossyJson } from "./find-lossy-json.ts";
 import { readCsvRows } from "./read-csv-rows.ts";

@@ -1,5 +1,5 @@
-import { positionAt } from "../../../base/problem.ts";
-import { messageOf } from "../../../base/rollout-error.ts";
+import { positionAt } from "../base/problem.ts";
+import { messageOf } from "../base/rollout-error.ts";
 import { findJsonError, type JsonError } from "./find-json-error.ts";
 import { findLossyJson } from "./find-lossy-json.ts";
 import type { SourceEntry } from "./source-entry.ts";

@@ -1,5 +1,5 @@
-import type { Problem } from "../../base/problem.ts";
-import { RolloutError } from "../../base/rollout-error.ts";
+import type { Problem } from "./problem.ts";
+import { RolloutError } from "./rollout-error.ts";
 
 const mostProblems = 20;
 
