@@ -20,11 +20,11 @@ export class ProblemList {
     if (!this.isFull) this.#problems.push({ ...problem, severity: "error" });
   }
 
-  /** Throws all of them, if there are any. */
-  check(what: string): void {
+  /** Throws all of them, if there are any, and says what became of it all. */
+  check(what: string, consequence = "nothing was written"): void {
     if (this.isEmpty) return;
     const count = this.isFull ? `at least ${mostProblems} problems` : this.#count();
-    throw new RolloutError("config_invalid", `${what} has ${count}; nothing was written`, { problems: this.#problems });
+    throw new RolloutError("config_invalid", `${what} has ${count}; ${consequence}`, { problems: this.#problems });
   }
 
   #count(): string {

@@ -6,11 +6,16 @@ import type { SourceEntry } from "./source-entry.ts";
 
 export interface CsvOptions {
   readonly cells: CellReading;
-  /** Every column is taken as it is called; otherwise only those that an item has are known. */
-  readonly isMapped: boolean;
+  /** The columns that mean something, beside `input.NAME` and `metadata.NAME`; null takes every column as it is called. */
+  readonly known: KnownColumns | null;
 }
 
-const plainColumns = ["id", "input", "expected_output", "expectedOutput", "metadata", "scorer_ids", "scorerIds"];
+export interface KnownColumns {
+  readonly names: readonly string[];
+  /** What to do about a column of another name. */
+  readonly way: string;
+}
+
 const folded = /^(input|metadata)\.(.+)$/;
 
 /** The rows of a CSV text as objects with a key for each column; the first row names the columns. */
@@ -53,10 +58,10 @@ function* problemsOfCells(
   }
 }
 
-function problemsOfColumns(columns: readonly string[], { isMapped }: CsvOptions): CellProblem[] {
+function problemsOfColumns(columns: readonly string[], { known }: CsvOptions): CellProblem[] {
   const twice = columns.findIndex((column, at) => columns.indexOf(column) !== at);
   if (twice >= 0) return [{ at: twice, problem: `two columns are called "${columns[twice] ?? ""}"` }];
-  if (isMapped) return [];
+  if (known === null) return [];
   const double = ["input", "metadata"].find(
     (name) => columns.includes(name) && columns.some((each) => each.startsWith(`${name}.`)),
   );
@@ -67,21 +72,21 @@ function problemsOfColumns(columns: readonly string[], { isMapped }: CsvOptions)
         problem: `there is a column "${double}" beside columns "${double}.NAME"; have one or the others`,
       },
     ];
-  const known = [...plainColumns.filter((name) => /^[a-z_]+$/.test(name)), "metadata.NAME", "input.NAME"];
-  const way = "or say which columns are the input, and the others become metadata: --input-columns A,B";
+  const { names, way } = known;
+  const told = [...names.filter((name) => /^[a-z_]+$/.test(name)), "metadata.NAME", "input.NAME"];
   return columns.flatMap((column, at) => {
-    if (plainColumns.includes(column) || folded.test(column)) return [];
-    return [{ at, problem: `column "${column}": ${describeUnknown("column", column, known)}; ${way}` }];
+    if (names.includes(column) || folded.test(column)) return [];
+    return [{ at, problem: `column "${column}": ${describeUnknown("column", column, told)}; ${way}` }];
   });
 }
 
-function toRecord(columns: readonly string[], cells: readonly string[], { cells: reading, isMapped }: CsvOptions) {
+function toRecord(columns: readonly string[], cells: readonly string[], { cells: reading, known }: CsvOptions) {
   const record: Record<string, unknown> = {};
   columns.forEach((column, at) => {
     const cell = cells[at] ?? "";
-    const [, group, name] = isMapped ? [] : (folded.exec(column) ?? []);
+    const [, group, name] = known === null ? [] : (folded.exec(column) ?? []);
     // An empty cell says nothing, but an input may be empty.
-    if (cell === "" && column !== "input" && !isMapped) return;
+    if (cell === "" && column !== "input" && known !== null) return;
     const value = column === "id" ? cell : readCell(cell, reading);
     if (group === undefined || name === undefined) record[column] = value;
     else record[group] = { ...(record[group] as object | undefined), [name]: value };

@@ -1,10 +1,16 @@
 import { parseEntry } from "./parse-entry.ts";
-import type { SourceEntry } from "./source-entry.ts";
+import type { SourceEntry, SourceText } from "./source-entry.ts";
 
 type State = "before" | "value" | "between" | "after";
 
 /** The values of a text that is one JSON array, without ever holding more than one of them. */
 export async function* readJsonArray(text: AsyncIterable<string>): AsyncGenerator<SourceEntry, void> {
+  for await (const entry of splitJsonArray(text))
+    yield "problem" in entry ? entry : parseEntry(entry.text, entry.line, entry.column);
+}
+
+/** The same values as they are written; whether each of them is JSON is not looked at. */
+export async function* splitJsonArray(text: AsyncIterable<string>): AsyncGenerator<SourceText, void> {
   const splitter = new ArraySplitter();
   for await (const chunk of text) {
     for (const entry of splitter.push(chunk)) {
@@ -29,7 +35,7 @@ class ArraySplitter {
   #column = 1;
   #from = { line: 1, column: 1 };
 
-  *push(chunk: string): Generator<SourceEntry, void> {
+  *push(chunk: string): Generator<SourceText, void> {
     let start = this.#state === "value" ? 0 : -1;
     for (let at = 0; at < chunk.length; at++) {
       const character = chunk.charAt(at);
@@ -57,7 +63,7 @@ class ArraySplitter {
     if (start >= 0) this.#value += chunk.slice(start);
   }
 
-  end(): SourceEntry | null {
+  end(): SourceText | null {
     if (this.#state === "after" || this.isLost) return null;
     const problem = this.#state === "before" ? "expected a JSON array: [" : 'expected "]", but the text ends';
     return { line: this.#line, column: this.#column, problem };
@@ -108,12 +114,12 @@ class ArraySplitter {
     return false;
   }
 
-  #take(last: string): SourceEntry {
+  #take(last: string): SourceText {
     const text = this.#value + last;
     this.#value = "";
     this.#state = "between";
     this.#isCommaDue = true;
-    return parseEntry(text, this.#from.line, this.#from.column);
+    return { ...this.#from, text };
   }
 
   #move(character: string): void {

@@ -3,6 +3,11 @@ export type SourceEntry =
   | { readonly line: number; readonly column: number; readonly value: unknown }
   | { readonly line: number; readonly column: number; readonly problem: string };
 
+/** The text of one value of a file, not yet looked at, or what is wrong there. */
+export type SourceText =
+  | { readonly line: number; readonly column: number; readonly text: string }
+  | { readonly line: number; readonly column: number; readonly problem: string };
+
 /** What files of items can be. */
 export const itemFormats = ["jsonl", "json", "csv"] as const;
 

@@ -10,7 +10,7 @@ import { readCsv } from "../../formats/read-csv.ts";
 import { readJsonArray } from "../../formats/read-json-array.ts";
 import { readJsonLines } from "../../formats/read-json-lines.ts";
 import { formatOf, itemFormats, type ItemFormat, type SourceEntry } from "../../formats/source-entry.ts";
-import { toItem, type FieldMapping } from "./formats/to-item.ts";
+import { itemColumns, toItem, type FieldMapping } from "./formats/to-item.ts";
 
 export interface ImportDatasetRequest {
   readonly store: Store;
@@ -105,6 +105,6 @@ function readEntries(request: ImportDatasetRequest, file: string): AsyncIterable
     });
   }
   const text = decodeText(typeof from === "string" ? readBytes(from, signal) : from.bytes, file);
-  if (format === "csv") return readCsv(text, { cells, isMapped: fields !== undefined });
+  if (format === "csv") return readCsv(text, { cells, known: fields === undefined ? itemColumns : null });
   return format === "json" ? readJsonArray(text) : readJsonLines(text);
 }
