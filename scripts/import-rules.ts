@@ -46,7 +46,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 /** What a door may see of a socket: its contract, never an adapter or the registry. */
 const contracts: Readonly<Record<string, readonly string[]>> = {
   environments: ["environment.ts", "provider-config.ts"],
-  store: ["run.ts", "store.ts", "dataset-store.ts", "run-store.ts"],
+  store: ["run.ts", "store.ts", "dataset-store.ts", "run-store.ts", "result-writer.ts", "heart.ts"],
 };
 
 /** Folders inside a socket that its adapters share; the others are adapters and do not know each other. */

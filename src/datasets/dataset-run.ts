@@ -1,12 +1,13 @@
 import { messageOf } from "../base/rollout-error.ts";
 import { startDeadline } from "../engine/deadline.ts";
 import { runStream } from "../engine/run-stream.ts";
+import { startHeart } from "../store/heart.ts";
+import { ResultWriter } from "../store/result-writer.ts";
 import type { RunHold } from "../store/run-store.ts";
 import { runItem, type ItemGround } from "./item/run-item.ts";
 import { UnitStream, type ItemUnit } from "./items/unit-stream.ts";
 import { PlaceSet } from "./results/place-set.ts";
 import { readEarlierWork } from "./results/read-earlier-work.ts";
-import { ResultWriter } from "./results/result-writer.ts";
 import { RunCount } from "./results/run-count.ts";
 import { toStoredResult } from "./results/to-stored-result.ts";
 import type { PreparedRun } from "./prepare-run.ts";
@@ -17,9 +18,6 @@ import { runDatasetScorers } from "./scorers/run-dataset-scorers.ts";
 import type { ItemWithScores, RunSummary, ScorerResult } from "./summary.ts";
 import { datasetName } from "./items/item-source.ts";
 import { toEventItem, toUnit, unitKey, unitLabels, type UnitNames } from "./to-unit.ts";
-
-// A third of what other processes wait for before they take a silent run for dead.
-const beatEveryMs = 20_000;
 
 /** One sitting of a run: from the moment its record is ours until nothing of it is left. */
 export class DatasetRun {
@@ -55,7 +53,9 @@ export class DatasetRun {
     const stop = (): void => this.#stop.abort();
     life.signal.addEventListener("abort", stop, { once: true });
     if (life.signal.aborted) stop();
-    const heart = this.#hold === null ? null : this.#startHeart(this.#hold);
+    const heart =
+      this.#hold &&
+      startHeart(this.#hold, clock, (error) => this.#breakDown(`another process took the run: ${error.message}`));
     let datasetScores: readonly ScorerResult[] = [];
     try {
       await this.#voice.say(() => describeHead(this.#prepared, this.#names, clock));
@@ -201,19 +201,6 @@ export class DatasetRun {
     }
   }
 
-  #startHeart(hold: RunHold): { stop(): void } {
-    const { clock } = this.#ground;
-    const onFailure = (thrown: unknown): void => {
-      if (isLost(thrown)) this.#breakDown(`another process took the run: ${messageOf(thrown)}`);
-    };
-    const beat = (): void => {
-      hold.beat().catch(onFailure);
-      timer = clock.startTimer(beatEveryMs, beat);
-    };
-    let timer = clock.startTimer(beatEveryMs, beat);
-    return { stop: () => timer.clear() };
-  }
-
   /** Lets items that run come to their end, and takes no more. */
   #breakDown(message: string): void {
     this.#error ??= message;
@@ -224,8 +211,4 @@ export class DatasetRun {
     this.#count.warn(message);
     void this.#voice.say(() => ({ type: "warning", at: this.#ground.clock.now(), message }));
   }
-}
-
-function isLost(thrown: unknown): boolean {
-  return thrown instanceof Error && "code" in thrown && thrown.code === "in_use";
 }

@@ -63,9 +63,7 @@ test("all that is wrong is told at once, each at its place", async () => {
     "x.jsonl:6:1 id: expected a text that is not empty, or a number",
     "x.jsonl:6:1 metadata: expected an object",
   ]);
-  expect(await problems("x.json", '[{"input":1},\n  {"input" 2}]')).toEqual([
-    'x.json:2:12 expected ":" after the key',
-  ]);
+  expect(await problems("x.json", '[{"input":1},\n  {"input" 2}]')).toEqual(['x.json:2:12 expected ":" after the key']);
   expect(await problems("x.csv", "id,inptu\n1,2\n")).toEqual([
     expect.stringMatching(/^x\.csv:1:4 column "inptu": .*did you mean "input"/),
   ]);

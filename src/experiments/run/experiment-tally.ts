@@ -1,7 +1,8 @@
 import { RunningMean } from "../../analysis/running-mean.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { RunListener, Unit, UnitFailure } from "../../store/run.ts";
-import type { AggregateAnswer, DiscoverAnswer } from "../protocol.ts";
+import { messageOf } from "../../base/rollout-error.ts";
+import type { AggregateAnswer } from "../protocol.ts";
 import type { PlannedRun } from "./example.ts";
 import type { FinishedRun } from "./experiment-run.ts";
 
@@ -18,12 +19,15 @@ export interface ExperimentSummary {
   readonly averageScores: Readonly<Record<string, number | null>>;
   readonly aggregates: readonly AggregateAnswer[];
   readonly error: string | null;
+  /** What was thrown, when there is an error. */
+  readonly cause: unknown;
   readonly location: string;
 }
 
 export interface TallyOptions {
   readonly id: string;
-  readonly discovered: DiscoverAnswer;
+  readonly name: string;
+  readonly evaluators: readonly string[];
   readonly location: string;
   readonly total: number;
   readonly repetitions: number;
@@ -34,8 +38,8 @@ export interface TallyOptions {
 
 /** How an experiment came to its end. */
 export interface ExperimentEnd {
-  /** What kept it from going on. */
-  readonly error: string | null;
+  /** What was thrown and kept it from going on; null when nothing was. */
+  readonly cause: unknown;
   readonly isCancelled: boolean;
   readonly aggregates: readonly AggregateAnswer[];
 }
@@ -43,7 +47,6 @@ export interface ExperimentEnd {
 /** Counts runs as they end and tells of them in the words that all doors share. */
 export class ExperimentTally {
   readonly #options: TallyOptions;
-  readonly #name: string;
   readonly #scores = new Map<string, RunningMean>();
   readonly #began: number;
   #succeeded = 0;
@@ -51,12 +54,11 @@ export class ExperimentTally {
   #failedEvaluations = 0;
 
   constructor(options: TallyOptions) {
-    const { id, discovered, clock, total } = options;
+    const { id, name, evaluators, clock, total } = options;
     this.#options = options;
-    this.#name = discovered.name ?? id;
     this.#began = clock.monotonic();
-    const [first = "", ...others] = discovered.evaluators;
-    for (const name of discovered.evaluators) this.#scores.set(name, new RunningMean());
+    const [first = "", ...others] = evaluators;
+    for (const evaluator of evaluators) this.#scores.set(evaluator, new RunningMean());
     options.onEvent({
       type: "run_started",
       at: clock.now(),
@@ -65,7 +67,7 @@ export class ExperimentTally {
         kind: "experiment",
         name: id,
         total,
-        groups: [{ labels: { experiment: this.#name }, total }],
+        groups: [{ labels: { experiment: name }, total }],
         concurrency: options.concurrency,
         shape: {
           groupBy: ["experiment"],
@@ -107,9 +109,10 @@ export class ExperimentTally {
     onEvent({ type: finished.isKept ? "unit_kept" : "unit_finished", at: clock.now(), unit: this.#toUnit(finished) });
   }
 
-  end({ error, isCancelled, aggregates }: ExperimentEnd): ExperimentSummary {
+  end({ cause, isCancelled, aggregates }: ExperimentEnd): ExperimentSummary {
     const { id, location, total, clock, onEvent } = this.#options;
     const skipped = total - this.#succeeded - this.#failed;
+    const error = cause === null ? null : messageOf(cause);
     const status = error !== null ? "failed" : isCancelled ? "cancelled" : "completed";
     onEvent({
       type: "run_finished",
@@ -138,12 +141,13 @@ export class ExperimentTally {
       averageScores: Object.fromEntries(Array.from(this.#scores, ([name, { mean }]) => [name, mean])),
       aggregates,
       error,
+      cause,
       location,
     };
   }
 
   #labelsOf({ example, repetition }: PlannedRun): Record<string, string> {
-    const labels = { experiment: this.#name, example: example.id };
+    const labels = { experiment: this.#options.name, example: example.id };
     return this.#options.repetitions === 1 ? labels : { ...labels, repetition: String(repetition) };
   }
 

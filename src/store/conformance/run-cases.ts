@@ -142,12 +142,16 @@ export const runCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a finished run is not taken up, one that was stopped is",
+    title: "a finished run is taken up only by who says so, one that was stopped by anybody",
     async run(subject) {
       const { runs } = subject.store;
       const [done, cut] = [planRun(), planRun()];
       await (await runs.begin(done, living(subject))).end(finished);
       await assert.rejects(runs.take(done.id, living(subject)), hasCode("already_exists"));
+      const again = await runs.take(done.id, living(subject), "any");
+      await again.write({ results: [resultOf(0)], scores: [] });
+      await assert.rejects(runs.take(done.id, living(subject), "any"), hasCode("in_use"));
+      await again.end(finished);
       const first = await runs.begin(cut, living(subject));
       await first.write({ results: [resultOf(0)], scores: [] });
       await first.end(stopped);

@@ -24,7 +24,7 @@ export function openSqlRunStore(database: SqlDatabase, host: Host): RunStore {
   const { dialect } = database;
   return {
     begin: (plan, owner) => begin(database, host, plan, owner),
-    take: (runId, owner) => take(database, host, runId, owner),
+    take: (runId, owner, which = "unfinished") => take(database, host, { runId, owner, which }),
 
     find: (runId) =>
       database.read(async (session) => {
@@ -98,13 +98,19 @@ async function begin(database: SqlDatabase, host: Host, plan: RunPlan, owner: Pr
   });
 }
 
-async function take(database: SqlDatabase, host: Host, runId: string, owner: ProcessOwner): Promise<RunHold> {
+interface Taking {
+  readonly runId: string;
+  readonly owner: ProcessOwner;
+  readonly which: "unfinished" | "any";
+}
+
+async function take(database: SqlDatabase, host: Host, { runId, owner, which }: Taking): Promise<RunHold> {
   const token = randomUUID();
   const { dialect } = database;
   return database.write(async (session) => {
     const row = await runRow(session, dialect, runId, dialect.forUpdate);
     const { isFinished, isHeld, holder } = toRun(row, host);
-    if (isFinished) throw finishedError(runId);
+    if (isFinished && which !== "any") throw finishedError(runId);
     if (isHeld && holder) throw heldError(runId, holder);
     await session.run(
       `UPDATE rollout_runs SET status = 'running', token = ?, holder = ?, beat_at = ${dialect.now}, ended_at = NULL

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { FakeClock } from "../../base/testing/fake-clock.ts";
-import type { RunHold } from "../../store/run-store.ts";
+import { FakeClock } from "../base/testing/fake-clock.ts";
+import type { RunHold } from "./run-store.ts";
 import { ResultWriter } from "./result-writer.ts";
 
 const nothing = { results: [], scores: [] };

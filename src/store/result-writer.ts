@@ -1,7 +1,7 @@
-import type { Clock, Timer } from "../../base/clock.ts";
-import { messageOf, RolloutError } from "../../base/rollout-error.ts";
-import { AbortReason } from "../../engine/abort-reason.ts";
-import type { ResultBatch, RunHold } from "../../store/run-store.ts";
+import type { Clock, Timer } from "../base/clock.ts";
+import { messageOf, RolloutError } from "../base/rollout-error.ts";
+import { AbortReason } from "../engine/abort-reason.ts";
+import type { ResultBatch, RunHold } from "./run-store.ts";
 
 interface Waiting {
   readonly batch: ResultBatch;
