@@ -56,7 +56,7 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
     onRestart: (how) =>
       onEvent({ type: "warning", at: clock.now(), message: `an executor was lost and is started again: ${how}` }),
   });
-  const { discovered } = pool.first;
+  const { discovered } = pool;
   const params: JsonObject = { ...discovered.params, ...options.params };
   await using output = await options.openOutput(discovered, params);
   const total = options.exampleCount * options.repetitions;

@@ -1,9 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
+import type { DiscoverAnswer } from "../protocol.ts";
 import { ExecutorLost, type Executor } from "./executor.ts";
 
 /** An executor that can be waited for to end. */
 export interface PoolMember extends Executor {
   readonly gone: Promise<string>;
+  /** It may still be busy with what nobody waits for; resolves once it is not. Null when it is free. */
+  readonly owing: Promise<void> | null;
   /** Resolves when it holds on to something that it should have let go. */
   readonly stuck: Promise<void>;
 }
@@ -46,6 +49,7 @@ export class ExecutorPool implements AsyncDisposable {
   readonly #seats: Seat[];
   readonly #crashes = new Map<string, number>();
   #waiting: Waiting[] = [];
+  #discovered: DiscoverAnswer | null = null;
   #broken: unknown = null;
   #isClosing = false;
 
@@ -70,11 +74,10 @@ export class ExecutorPool implements AsyncDisposable {
     throw failed.reason;
   }
 
-  /** One of the executors, to ask it what they all know. */
-  get first(): Executor {
-    const executor = this.#seats.find((seat) => seat.executor !== null)?.executor;
-    if (!executor) throw new ExecutorLost("no executor is there");
-    return executor;
+  /** What they all have. */
+  get discovered(): DiscoverAnswer {
+    if (this.#discovered === null) throw new ExecutorLost("no executor is there");
+    return this.#discovered;
   }
 
   /** Has an executor do something, again when it is lost meanwhile; rejects once the same thing has lost it too often. */
@@ -82,7 +85,8 @@ export class ExecutorPool implements AsyncDisposable {
     for (;;) {
       const seat = await this.#sit(this.#crashes.has(what), signal);
       try {
-        return await work(seat.executor ?? this.first);
+        // It may be lost between the seat and the call; nothing has been asked of it then.
+        if (seat.executor !== null) return await work(seat.executor);
       } catch (error) {
         if (!(error instanceof ExecutorLost)) throw error;
         const crashes = (this.#crashes.get(what) ?? 0) + 1;
@@ -130,6 +134,7 @@ export class ExecutorPool implements AsyncDisposable {
     seat.load--;
     seat.isTaken = false;
     this.#replaceStuck(seat);
+    void seat.executor?.owing?.then(() => this.#seatNext());
     this.#seatNext();
   }
 
@@ -155,7 +160,7 @@ export class ExecutorPool implements AsyncDisposable {
     let best: Seat | null = null;
     let second: Seat | null = null;
     for (const seat of this.#seats) {
-      if (seat.executor === null || seat.isTaken || seat.isLeaving) continue;
+      if (seat.executor === null || seat.isTaken || seat.isLeaving || seat.executor.owing !== null) continue;
       if (best === null || seat.load < best.load) [best, second] = [seat, best];
       else if (second === null || seat.load < second.load) second = seat;
     }
@@ -166,6 +171,7 @@ export class ExecutorPool implements AsyncDisposable {
   async #fill(seat: Seat): Promise<void> {
     const executor = await this.#options.start();
     seat.executor = executor;
+    this.#discovered ??= executor.discovered;
     seat.failedStarts = 0;
     seat.isLeaving = false;
     void executor.stuck.then(() => {
