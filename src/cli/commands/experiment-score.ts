@@ -5,7 +5,7 @@ import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import type { DueRun } from "../../experiments/run/experiment-run.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
-import { scoredBy } from "../experiment/describe-experiment.ts";
+import { scoredBy } from "../experiment/scored-by.ts";
 import { findExperiment, openExperimentPlace, type PlaceOptions } from "../experiment/open-experiment-place.ts";
 import { readParams } from "../experiment/read-params.ts";
 import { runExperimentFile, type ExecutorOptions } from "../experiment/run-experiment-file.ts";

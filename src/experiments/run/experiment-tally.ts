@@ -1,8 +1,9 @@
 import { RunningMean } from "../../analysis/running-mean.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { RunListener, Unit, UnitFailure } from "../../store/run.ts";
+import type { RunListener } from "../../store/run.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import type { AggregateAnswer } from "../protocol.ts";
+import { describeHead, labelsOf, toUnit, type ExperimentNames } from "./describe-experiment.ts";
 import type { PlannedRun } from "./example.ts";
 import type { FinishedRun } from "./experiment-run.ts";
 
@@ -24,14 +25,7 @@ export interface ExperimentSummary {
   readonly location: string;
 }
 
-export interface TallyOptions {
-  readonly id: string;
-  readonly name: string;
-  readonly evaluators: readonly string[];
-  readonly location: string;
-  readonly total: number;
-  readonly repetitions: number;
-  readonly concurrency: number;
+export interface TallyOptions extends ExperimentNames {
   readonly clock: Clock;
   readonly onEvent: RunListener;
 }
@@ -54,40 +48,16 @@ export class ExperimentTally {
   #failedEvaluations = 0;
 
   constructor(options: TallyOptions) {
-    const { id, name, evaluators, clock, total } = options;
+    const { evaluators, clock, onEvent } = options;
     this.#options = options;
     this.#began = clock.monotonic();
-    const [first = "", ...others] = evaluators;
     for (const evaluator of evaluators) this.#scores.set(evaluator, new RunningMean());
-    options.onEvent({
-      type: "run_started",
-      at: clock.now(),
-      run: {
-        id,
-        kind: "experiment",
-        name: id,
-        total,
-        groups: [{ labels: { experiment: name }, total }],
-        concurrency: options.concurrency,
-        shape: {
-          groupBy: ["experiment"],
-          itemLabel: "example",
-          markName: first,
-          otherMarks: others,
-          tellsCost: false,
-          passAt: 1,
-          isScore: true,
-          unitNoun: "run",
-        },
-        metrics: [],
-        location: options.location,
-      },
-    });
+    onEvent({ type: "run_started", at: clock.now(), run: describeHead(options) });
   }
 
   begin(run: PlannedRun): void {
     const { clock, onEvent } = this.#options;
-    onEvent({ type: "unit_started", at: clock.now(), key: run.runId, labels: this.#labelsOf(run) });
+    onEvent({ type: "unit_started", at: clock.now(), key: run.runId, labels: labelsOf(run, this.#options) });
   }
 
   /** For people: how far a phase is that ends no run. */
@@ -106,7 +76,11 @@ export class ExperimentTally {
       if (score !== null) this.#scores.get(evaluator)?.addCluster([score]);
     }
     const { clock, onEvent } = this.#options;
-    onEvent({ type: finished.isKept ? "unit_kept" : "unit_finished", at: clock.now(), unit: this.#toUnit(finished) });
+    onEvent({
+      type: finished.isKept ? "unit_kept" : "unit_finished",
+      at: clock.now(),
+      unit: toUnit(finished, this.#options),
+    });
   }
 
   end({ cause, isCancelled, aggregates }: ExperimentEnd): ExperimentSummary {
@@ -145,29 +119,4 @@ export class ExperimentTally {
       location,
     };
   }
-
-  #labelsOf({ example, repetition }: PlannedRun): Record<string, string> {
-    const labels = { experiment: this.#options.name, example: example.id };
-    return this.#options.repetitions === 1 ? labels : { ...labels, repetition: String(repetition) };
-  }
-
-  #toUnit({ run, outcome, failureType, evaluations, durationMs }: FinishedRun): Unit {
-    return {
-      key: run.runId,
-      labels: this.#labelsOf(run),
-      marks: evaluations.map(({ evaluator, score }) => ({ name: evaluator, value: score })),
-      failure: failureOf(outcome.error, failureType),
-      phases: [],
-      durationSec: durationMs / 1000,
-      cost: null,
-      tries: 1,
-      warnings: evaluations.flatMap(({ evaluator, error }) =>
-        error === null ? [] : [`evaluator "${evaluator}" failed: ${error}`],
-      ),
-    };
-  }
-}
-
-function failureOf(error: string | null, type: FinishedRun["failureType"]): UnitFailure | null {
-  return error === null ? null : { type: type ?? "task_failed", message: error, blame: "agent" };
 }

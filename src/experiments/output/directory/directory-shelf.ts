@@ -6,6 +6,7 @@ import type { Host } from "../../../base/host.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { isOwnerAlive } from "../../../base/process-owner.ts";
 import { readHolder, tryProcessLock } from "../../../base/process-lock.ts";
+import { toPathSegment } from "../../../base/path-segment.ts";
 import { noSecrets } from "../../../base/redactor.ts";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import { writeStreamAtomic } from "../../../base/writers/atomic-stream.ts";
@@ -30,7 +31,10 @@ export interface DirectoryShelfOptions {
 /** Experiments as directories of JSON lines: config.json, examples.jsonl, runs.jsonl, evaluations.jsonl, summary.json or error.txt. */
 export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentShelf {
   const { clock, signal } = options;
-  const directoryOf = (id: string): string => join(options.directory, id);
+  const directoryOf = (id: string): string => {
+    if (id === toPathSegment(id)) return join(options.directory, id);
+    throw new RolloutError("usage_invalid", `"${id}" cannot be the name of a directory`);
+  };
   return {
     find: (id) => readRecord(directoryOf(id), options),
     async begin(plan, examples) {
