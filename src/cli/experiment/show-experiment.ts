@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { readOwner } from "../../base/process-owner.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { fromStoredResult } from "../../datasets/results/to-stored-result.ts";
+import { readConfig } from "../../experiments/output/directory/config-file.ts";
 import { openDirectoryShelf } from "../../experiments/output/directory/directory-shelf.ts";
 import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
@@ -37,6 +38,7 @@ export async function showExperimentDirectory(
   context: CliContext,
 ): Promise<number | null> {
   const { host, clock } = context;
+  if ((await readConfig(directory)) === null) return null;
   const { signal } = new AbortController();
   const shelf = openDirectoryShelf({ directory: dirname(directory), host, clock, signal });
   const found = await shelf.find(basename(directory));

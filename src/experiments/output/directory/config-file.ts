@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { noSecrets } from "../../../base/redactor.ts";
-import { RolloutError } from "../../../base/rollout-error.ts";
 import { writeJsonAtomic } from "../../../base/writers/atomic-file.ts";
 import type { RunPlan } from "../../../store/run-store.ts";
 import { readPlan } from "../plan-experiment.ts";
@@ -30,8 +29,7 @@ export async function writeConfig(directory: string, plan: RunPlan, startedAt: n
 
 /** What config.json says; null when the directory is no experiment. */
 export async function readConfig(directory: string): Promise<{ plan: RunPlan; startedAt: number } | null> {
-  const path = join(directory, "config.json");
-  const config = parse(await readFile(path, "utf8").catch(() => "null"), path);
+  const config = parse(await readFile(join(directory, "config.json"), "utf8").catch(() => "null"));
   if (config === null || typeof config["experiment_id"] !== "string") return null;
   const { experiment_id: id, name, total_runs: total, params, repetitions, evaluators } = config;
   const plan: RunPlan = {
@@ -57,11 +55,11 @@ export async function readConfig(directory: string): Promise<{ plan: RunPlan; st
   return { plan, startedAt: Date.parse(String(config["started_at"])) || 0 };
 }
 
-function parse(text: string, path: string): JsonObject | null {
+function parse(text: string): JsonObject | null {
   try {
     const value = JSON.parse(text) as Json;
     return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
-  } catch (error) {
-    throw new RolloutError("config_invalid", `${path} is no JSON`, { cause: error });
+  } catch {
+    return null;
   }
 }

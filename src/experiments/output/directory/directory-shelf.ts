@@ -36,7 +36,7 @@ export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentSh
     throw new RolloutError("usage_invalid", `"${id}" cannot be the name of a directory`);
   };
   return {
-    find: (id) => readRecord(directoryOf(id), options),
+    find: async (id) => await readRecord(directoryOf(id), options),
     async begin(plan, examples) {
       const directory = directoryOf(plan.id);
       await mkdir(directory, { recursive: true });

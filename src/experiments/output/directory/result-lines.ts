@@ -1,4 +1,4 @@
-import { toRaw } from "../../../base/raw-json.ts";
+import { toRaw, type RawJson } from "../../../base/raw-json.ts";
 import type { EvalOutcome } from "../../executor/executor.ts";
 import { errorOf, readEvalOutcome, textOf } from "../../executor/read-outcome.ts";
 import type { FailureType, PlannedRun } from "../../run/example.ts";
@@ -36,7 +36,7 @@ export function keyOfEvaluation(runId: string, evaluator: string): string {
 export function readRunLine(run: PlannedRun, members: Members): AnsweredRun {
   const error = errorOf(members);
   const output = members.get("actual_output") ?? toRaw(null);
-  const metadata = members.get("metadata") ?? null;
+  const metadata = metadataOf(members);
   const startedAt = timeOf(members, "started_at");
   return {
     run,
@@ -48,7 +48,14 @@ export function readRunLine(run: PlannedRun, members: Members): AnsweredRun {
 }
 
 export function readEvaluationLine(members: Members): EvalOutcome {
-  return readEvalOutcome(members, textOf(members, "evaluator_name") ?? "", false);
+  const outcome = readEvalOutcome(members, textOf(members, "evaluator_name") ?? "", false);
+  return { ...outcome, metadata: metadataOf(members) };
+}
+
+/** An object without members stands for none. */
+function metadataOf(members: Members): RawJson | null {
+  const raw = members.get("metadata");
+  return raw === undefined || raw === "null" || raw === "{}" ? null : raw;
 }
 
 function timeOf(members: Members, name: string): number {
