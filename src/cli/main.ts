@@ -37,6 +37,8 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     .version(context.version, "-V, --version", "print the version")
     .usage("<job.yaml> [options]\n       rollout <command> [options]")
     .exitOverride()
+    // What stands behind a command is that command's own.
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
