@@ -108,7 +108,7 @@ function wholeMarksOf({ summary }: RunRecord): WholeMark[] {
   const aggregates = (summary as JsonObject | null)?.["aggregates"];
   if (!Array.isArray(aggregates)) return [];
   return (aggregates as JsonObject[]).map(({ aggregate, score, explanation, error }) => ({
-    name: String(aggregate),
+    name: typeof aggregate === "string" ? aggregate : "",
     value: typeof score === "number" ? score : null,
     note: typeof error === "string" ? error : typeof explanation === "string" ? explanation : null,
   }));

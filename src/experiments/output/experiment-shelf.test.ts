@@ -23,7 +23,7 @@ async function makeDirectory(): Promise<string> {
 const openers: Readonly<Record<string, () => Promise<ExperimentShelf>>> = {
   "a directory": async () => openDirectoryShelf({ directory: await makeDirectory(), host, clock, signal }),
   async "a store"() {
-    const store = await openMemoryStore({ location: "memory:", host, clock, access: "write" });
+    const store = openMemoryStore({ host, clock });
     return openStoreShelf({ store, owner: readOwner(host), clock });
   },
 };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import type { JsonObject } from "../../base/json.ts";
 import { toRaw } from "../../base/raw-json.ts";
 import type { RunPlan } from "../../store/run-store.ts";
 import type { ExampleSource } from "../examples/example-source.ts";
@@ -197,15 +198,12 @@ export const shelfCases: readonly ShelfCase[] = [
         await output.end(summary(id, { status, averageScores: { right: status === "completed" ? 0 : 1 } }));
       }
       const [kept] = await keptOf(shelf, id);
-      const scores = [...(kept?.evaluations ?? [])].map(([name, { score }]) => [name, score]);
-      assert.deepEqual(scores.toSorted(), [
-        ["new", 1],
-        ["right", 0],
-        ["small", null],
-      ]);
+      const scores = Object.fromEntries([...(kept?.evaluations ?? [])].map(([name, { score }]) => [name, score]));
+      assert.deepEqual(scores, { new: 1, right: 0, small: null });
       const record = await shelf.find(id);
-      assert.deepEqual((record?.summary as Record<string, unknown>)["average_scores"], { right: 0 });
-      assert.equal(record?.isHeld, false);
+      assert.ok(record !== null && typeof record.summary === "object");
+      assert.deepEqual((record.summary as JsonObject | null)?.["average_scores"], { right: 0 });
+      assert.equal(record.isHeld, false);
     },
   },
   {

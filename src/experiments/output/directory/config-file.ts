@@ -52,7 +52,11 @@ export async function readConfig(directory: string): Promise<{ plan: RunPlan; st
       maxWorkers: config["max_workers"] ?? null,
     },
   };
-  return { plan, startedAt: Date.parse(String(config["started_at"])) || 0 };
+  return { plan, startedAt: timeOf(config["started_at"]) };
+}
+
+function timeOf(value: Json | undefined): number {
+  return typeof value === "string" ? Date.parse(value) || 0 : 0;
 }
 
 function parse(text: string): JsonObject | null {

@@ -58,7 +58,8 @@ export function fromStored({ result, scores }: ResultWithScores): KeptRun {
     output: expectedOutput === undefined ? null : toRaw(expectedOutput),
     metadata: rawOf(extra, "exampleMetadata"),
   };
-  const message = error === null ? null : String(error["message"]);
+  const said = error?.["message"];
+  const message = error === null ? null : typeof said === "string" ? said : "it failed without a message";
   return {
     run: { index, runId: runIdOf(itemId, repeat), example, repetition: repeat },
     outcome: {
