@@ -223,6 +223,7 @@ describe.each([
     );
     const end = await run([...begin, ...place]);
     expect(end.stderr).toMatch(/no space left on device|the disk is full/);
+    expect(end.stderr).toContain("go on with: rollout experiment double.py --resume x");
     expect(end.stderr).not.toContain("bug");
     expect(end.code).toBe(70);
     const done = (await noted("calls.txt")).length;

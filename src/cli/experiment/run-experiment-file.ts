@@ -87,8 +87,10 @@ export async function runExperimentFile(
   const exitCode = exitCodeOfExperiment(summary, interrupts.received);
   if (jsonModeOf(options) === "final") terminal.out(`${plainJson(outcomeJson(summary, exitCode))}\n`);
   if (summary.error !== null) reporter.say(summary.error);
-  if (isDiskFull(summary.cause))
-    reporter.say(`the disk is full; what was finished before is still there; make room and go on with: ${again ?? ""}`);
+  if (exitCode === exitCodes.bug && again !== null)
+    reporter.say(
+      `${isDiskFull(summary.cause) ? "the disk is full; " : ""}what came before is kept; go on with: ${again}`,
+    );
   return exitCode;
 }
 

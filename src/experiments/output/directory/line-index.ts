@@ -11,7 +11,9 @@ export interface LineIndex extends AsyncDisposable {
   find(key: string): Promise<Members | null>;
 }
 
-const firstReadBytes = 1 << 14;
+// Lines stand nearly in the order in which they are looked for: most are near the one before.
+const windowBytes = 1 << 18;
+const bytesBefore = 1 << 16;
 
 /** Looks where the lines of a file are; `keyOf` gives null for those that nobody will look for. */
 export async function openLineIndex(path: string, keyOf: (members: Members) => string | null): Promise<LineIndex> {
@@ -23,11 +25,12 @@ export async function openLineIndex(path: string, keyOf: (members: Members) => s
       if (key !== null) table.put(key, offset);
     }
   const file = table.count === 0 ? null : await open(path, "r");
+  const readLine = file && lineReader(file);
   return {
     async find(key) {
-      const offset = file === null ? null : table.get(key);
-      if (file === null || offset === null) return null;
-      const members = scanObject(await readLine(file, offset));
+      const offset = table.get(key);
+      if (readLine === null || offset === null) return null;
+      const members = scanObject(await readLine(offset));
       // Two keys may share a hash.
       return members !== null && keyOf(members) === key ? members : null;
     },
@@ -35,10 +38,25 @@ export async function openLineIndex(path: string, keyOf: (members: Members) => s
   };
 }
 
-async function readLine(file: FileHandle, offset: number): Promise<string> {
-  for (let bytes = firstReadBytes; ; bytes *= 4) {
-    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(bytes), 0, bytes, offset);
-    const end = buffer.subarray(0, bytesRead).indexOf(10);
-    if (end !== -1 || bytesRead < bytes) return buffer.toString("utf8", 0, end === -1 ? bytesRead : end);
-  }
+/** Reads lines by where they begin, and holds a part of the file around the last one. */
+function lineReader(file: FileHandle): (offset: number) => Promise<string> {
+  let start = 0;
+  let held: Buffer = Buffer.alloc(0);
+  const find = (offset: number): string | null => {
+    if (offset < start || offset >= start + held.length) return null;
+    const end = held.indexOf(10, offset - start);
+    return end === -1 ? null : held.toString("utf8", offset - start, end);
+  };
+  return async (offset) => {
+    const line = find(offset);
+    if (line !== null) return line;
+    start = Math.max(0, offset - bytesBefore);
+    for (let bytes = windowBytes; ; bytes *= 4) {
+      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(bytes), 0, bytes, start);
+      held = buffer.subarray(0, bytesRead);
+      const found = find(offset);
+      if (found !== null) return found;
+      if (bytesRead < bytes) return held.toString("utf8", offset - start);
+    }
+  };
 }
