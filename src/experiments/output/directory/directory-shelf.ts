@@ -1,16 +1,14 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, stat } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import type { Host } from "../../../base/host.ts";
-import type { JsonObject } from "../../../base/json.ts";
-import { isOwnerAlive } from "../../../base/process-owner.ts";
 import { readHolder, tryProcessLock } from "../../../base/process-lock.ts";
 import { toPathSegment } from "../../../base/path-segment.ts";
 import { noSecrets } from "../../../base/redactor.ts";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import { writeStreamAtomic } from "../../../base/writers/atomic-stream.ts";
-import type { RunPlan, RunRecord } from "../../../store/run-store.ts";
+import type { RunPlan } from "../../../store/run-store.ts";
 import { exampleLine, type ExampleSource } from "../../examples/example-source.ts";
 import { openExampleFile } from "../../examples/open-example-file.ts";
 import { planRuns } from "../../run/plan-runs.ts";
@@ -19,6 +17,7 @@ import { readPlan } from "../plan-experiment.ts";
 import { readConfig, writeConfig } from "./config-file.ts";
 import { openDirectoryOutput } from "./directory-output.ts";
 import { openKeptRuns } from "./kept-runs.ts";
+import { readRecord } from "./read-record.ts";
 
 export interface DirectoryShelfOptions {
   /** Holds a directory for each experiment. */
@@ -105,29 +104,4 @@ function takenError(id: string, directory: string): RolloutError {
   return new RolloutError("already_exists", `${directory} holds an experiment already`, {
     hint: `go on with it with --resume ${id}, or choose another --name`,
   });
-}
-
-async function readRecord(directory: string, { host, clock }: DirectoryShelfOptions): Promise<RunRecord | null> {
-  const config = await readConfig(directory);
-  if (config === null) return null;
-  const summaryPath = join(directory, "summary.json");
-  const summary = (JSON.parse(await readFile(summaryPath, "utf8").catch(() => "null")) ?? null) as JsonObject | null;
-  const error = await readFile(join(directory, "error.txt"), "utf8").catch(() => null);
-  const endedAt = summary === null ? null : await stat(summaryPath).then(({ mtimeMs }) => mtimeMs);
-  const holder = await readHolder(join(directory, ".lock"));
-  const count = (name: string): number => Number(summary?.[name] ?? 0);
-  const isComplete = summary?.["status"] === "completed";
-  return {
-    ...config.plan,
-    status: isComplete ? "completed" : summary !== null || error !== null ? "failed" : "running",
-    isFinished: isComplete && count("failed_runs") + count("skipped_runs") + count("failed_evaluations") === 0,
-    succeeded: count("successful_runs"),
-    failed: count("failed_runs"),
-    error: error?.trimEnd() ?? null,
-    summary,
-    isHeld: holder !== null && isOwnerAlive(holder.owner, host, clock.now() - holder.since),
-    holder: holder?.owner ?? null,
-    createdAt: config.startedAt,
-    endedAt,
-  };
 }
