@@ -9,6 +9,7 @@ import { cannotRun } from "../e2e/rollout-cli.ts";
 import { openPrivatePostgres, whyNoPostgres } from "../engines/private-postgres.ts";
 import { openTestPostgres, whyNoTestPostgres, type TestPostgres } from "./open-test-postgres.ts";
 import { killWriter, open, writeTogether } from "./process-scenarios.ts";
+import { takeOverFirstTables } from "./take-over-first-tables.ts";
 
 const host = readHost(process);
 const reason = whyNoTestPostgres();
@@ -67,6 +68,11 @@ test("a server that is not there is told as something that may pass", async () =
     hint: expect.stringContaining("runs"),
   });
   await expect(open("postgres://[")).rejects.toMatchObject({ code: "usage_invalid" });
+});
+
+test("a store of an older rollout keeps its results and scores", async (context) => {
+  await using fresh = await openTestPostgres().catch(() => cannotRun(context, reason ?? "no server"));
+  await takeOverFirstTables(fresh.url, fresh.query);
 });
 
 test("a store of a newer rollout is refused", async (context) => {

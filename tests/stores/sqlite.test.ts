@@ -11,6 +11,7 @@ import { planRun, resultOf } from "../../src/store/conformance/store-case.ts";
 import { openStore } from "../../src/store/registry.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { killWriter, open, writeTogether } from "./process-scenarios.ts";
+import { takeOverFirstTables } from "./take-over-first-tables.ts";
 
 const host = readHost(process);
 const traits = { description: null, metadata: {}, inputSchema: null, expectedOutputSchema: null, scorerIds: null };
@@ -104,6 +105,14 @@ describe("a store that can only be read", () => {
     await expect(openStore({ location, host, clock: systemClock, access: "read" })).rejects.toMatchObject({
       code: "not_found",
     });
+  });
+});
+
+test("a store of an older rollout keeps its results and scores", async () => {
+  const location = join(makeDirectory(), "store.db");
+  await takeOverFirstTables(location, (sql) => {
+    using database = new DatabaseSync(location);
+    database.exec(sql);
   });
 });
 

@@ -14,7 +14,9 @@ const dialect: SqlDialect = {
   forUpdate: "",
   serial: "INTEGER PRIMARY KEY AUTOINCREMENT",
   counter: "INTEGER PRIMARY KEY",
+  place: "INTEGER PRIMARY KEY",
   name: "TEXT",
+  quote: "json_quote",
   findSchema: "SELECT 1 FROM sqlite_master WHERE name = 'rollout_schema'",
   lockSchema: "",
 };
