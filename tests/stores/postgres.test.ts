@@ -8,7 +8,7 @@ import { openStore } from "../../src/store/registry.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { openPrivatePostgres, whyNoPostgres } from "../engines/private-postgres.ts";
 import { openTestPostgres, whyNoTestPostgres, type TestPostgres } from "./open-test-postgres.ts";
-import { killWriter, open, writeTogether } from "./process-scenarios.ts";
+import { killMaker, killWriter, open, writeTogether } from "./process-scenarios.ts";
 import { takeOverFirstTables } from "./take-over-first-tables.ts";
 
 const host = readHost(process);
@@ -45,6 +45,12 @@ test("what a killed process was told is there, and its run can be taken up", asy
   const { url, query } = need(context);
   for (const killAfter of [2, 9, 31]) await killWriter(url, killAfter);
   expect(await query("SELECT count(*)::int AS n FROM rollout_staged")).toEqual([{ n: 0 }]);
+});
+
+test("a process that is killed while it makes a dataset leaves none", async (context) => {
+  await using fresh = await openTestPostgres().catch(() => cannotRun(context, reason ?? "no server"));
+  await killMaker(fresh.url);
+  expect(await fresh.query("SELECT count(*)::int AS n FROM rollout_datasets")).toEqual([{ n: 1 }]);
 });
 
 test("a password is in no location and in no error", async (context) => {

@@ -53,6 +53,6 @@ test("results that are ready in one turn go together, and at once when nothing e
     [2, 3, 4],
   ]);
   await Promise.all(all);
-  await Promise.all([add(5)]);
+  await add(5);
   expect(batches.at(-1)).toEqual([5]);
 });

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Host } from "../../base/host.ts";
 import { isOwnerAlive, parseOwner } from "../../base/process-owner.ts";
+import { draft } from "./dataset-rows.ts";
 import { placeOf } from "./run-rows.ts";
 import type { SqlDatabase, SqlValue } from "./sql-database.ts";
 
@@ -53,11 +54,17 @@ export async function sweep(database: SqlDatabase, host: Host): Promise<void> {
   }
 }
 
-/** Ends a write, so that nothing more is put to it, and removes what it staged. */
+/** Ends a write, so that nothing more is put to it, and removes what it staged, with the dataset that it did not come to make. */
 export async function sweepWrite(database: SqlDatabase, writeNo: number): Promise<void> {
   await database.write((session) => session.run("UPDATE rollout_writes SET is_over = 1 WHERE no = ?", [writeNo]));
   await deleteInChunks(database, { table: "rollout_staged", where: "write_no = ?", values: [writeNo], order: "seq" });
-  await database.write((session) => session.run("DELETE FROM rollout_writes WHERE no = ?", [writeNo]));
+  await database.write(async (session) => {
+    const [row] = await session.rows<{ dataset_no: number }>(
+      "DELETE FROM rollout_writes WHERE no = ? RETURNING dataset_no",
+      [writeNo],
+    );
+    if (row) await session.run(`DELETE FROM rollout_datasets WHERE no = ? AND is_removed = ${draft}`, [row.dataset_no]);
+  });
 }
 
 interface Rows {

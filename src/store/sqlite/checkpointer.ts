@@ -52,13 +52,13 @@ export class Checkpointer {
     const thread = new Worker(code, { eval: true, workerData: this.#path });
     const over = once(thread, "exit");
     const checkpoint = async (mode: "PASSIVE" | "TRUNCATE"): Promise<void> => {
-      thread.postMessage(mode);
+      thread.postMessage(mode, []);
       await Promise.race([once(thread, "message"), over]);
     };
     try {
       await checkpoint("PASSIVE");
       await this.#writes.take(() => checkpoint("TRUNCATE"));
-      thread.postMessage("end");
+      thread.postMessage("end", []);
       await over;
     } catch {
       // What it cannot do now, it does when the log has grown further.
