@@ -32,7 +32,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
   const { terminal } = context;
   const program = new Command("rollout")
     .description(
-      "Evaluate agents: agents x tasks x attempts, each trial in an environment of its own and marked by the task's own verifier.",
+      "Evaluate agents: agents x tasks x attempts, each trial in an environment of its own and marked by the task's own verifier; with eval, the items of a dataset against a function or an agent, marked by scorers.",
     )
     .version(context.version, "-V, --version", "print the version")
     .usage("<job.yaml> [options]\n       rollout <command> [options]")

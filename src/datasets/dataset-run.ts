@@ -4,6 +4,7 @@ import { runStream } from "../engine/run-stream.ts";
 import { startHeart } from "../store/heart.ts";
 import { ResultWriter } from "../store/result-writer.ts";
 import type { RunHold } from "../store/run-store.ts";
+import { HeldTime } from "./item/held-time.ts";
 import { runItem, type ItemGround } from "./item/run-item.ts";
 import { UnitStream, type ItemUnit } from "./items/unit-stream.ts";
 import { PlaceSet } from "./results/place-set.ts";
@@ -38,7 +39,7 @@ export class DatasetRun {
     this.#prepared = prepared;
     this.#hold = hold;
     this.#ground = ground;
-    this.#writer = hold === null ? null : new ResultWriter(hold, ground.clock);
+    this.#writer = hold === null ? null : new ResultWriter(hold, ground.clock, inFlight(prepared));
     this.#voice = new RunVoice(config.onEvent, (thrown) => this.#breakDown(`onEvent failed: ${messageOf(thrown)}`));
     this.#names = { target: target.name, dataset: datasetName(items), repeats: rules.repeats };
     this.#count = new RunCount(rules, plan.total, ground.clock.now());
@@ -95,6 +96,7 @@ export class DatasetRun {
     const ground: ItemGround = {
       runId: this.#prepared.plan.id,
       clock,
+      held: new HeldTime(clock),
       random,
       rules,
       target,
@@ -106,7 +108,7 @@ export class DatasetRun {
     try {
       await runStream({
         next: () => units.next(),
-        limit: Math.min(rules.maxConcurrency, this.#prepared.plan.total),
+        limit: inFlight(this.#prepared),
         signal: this.#stop.signal,
         clock,
         run: (unit) => this.#runUnit(unit, ground),
@@ -119,13 +121,15 @@ export class DatasetRun {
   async #runUnit(unit: ItemUnit, ground: ItemGround): Promise<void> {
     const { clock } = this.#ground;
     const key = unitKey(unit.item.id, unit.repeat, this.#names);
-    await this.#voice.say(() => ({
-      type: "unit_started",
-      at: clock.now(),
-      key,
-      labels: unitLabels(unit.item.id, unit.repeat, this.#names),
-    }));
-    const { result, scores } = await runItem(unit, ground, ({ tries, waitMs, message }) => {
+    // Nothing is waited for when nobody listens: the least of items would notice.
+    if (this.#voice.isHeard)
+      await this.#voice.say(() => ({
+        type: "unit_started",
+        at: clock.now(),
+        key,
+        labels: unitLabels(unit.item.id, unit.repeat, this.#names),
+      }));
+    const result = await runItem(unit, ground, ({ tries, waitMs, message }) => {
       void this.#voice.say(() => ({
         type: "unit_retry",
         at: clock.now(),
@@ -135,10 +139,10 @@ export class DatasetRun {
         failure: { type: "target_failed", message },
       }));
     });
-    const persistenceError = this.#writer === null ? null : await this.#writer.add(toStoredResult(result, scores));
-    const item: ItemWithScores = { ...result, scores, persistenceError };
+    const persistenceError = this.#writer === null ? null : await this.#writer.add(toStoredResult(result));
+    const item = persistenceError === null ? result : { ...result, persistenceError };
     this.#count.add(item);
-    await this.#tell(item);
+    if (this.#voice.isHeard || this.#prepared.config.onItemComplete !== undefined) await this.#tell(item);
   }
 
   async #tell(item: ItemWithScores): Promise<void> {
@@ -211,4 +215,8 @@ export class DatasetRun {
     this.#count.warn(message);
     void this.#voice.say(() => ({ type: "warning", at: this.#ground.clock.now(), message }));
   }
+}
+
+function inFlight({ rules, plan }: PreparedRun): number {
+  return Math.min(rules.maxConcurrency, plan.total);
 }

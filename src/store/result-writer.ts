@@ -1,10 +1,16 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf, RolloutError } from "../base/rollout-error.ts";
 import { AbortReason } from "../engine/abort-reason.ts";
-import type { ResultBatch, RunHold } from "./run-store.ts";
+import type { ResultBatch, RunHold, StoredResult, StoredScore } from "./run-store.ts";
+
+/** A result with scores of it, or scores of one that was given before. */
+export interface UnitWrite {
+  readonly result: StoredResult | null;
+  readonly scores: readonly StoredScore[];
+}
 
 interface Waiting {
-  readonly batch: ResultBatch;
+  readonly unit: UnitWrite;
   /** Told null when it is committed, else why it is not. */
   readonly settle: (failure: string | null) => void;
 }
@@ -18,30 +24,41 @@ const longestWriteMs = 60_000;
 export class ResultWriter implements Disposable {
   readonly #hold: RunHold;
   readonly #clock: Clock;
+  readonly #inFlight: number;
   #waiting: Waiting[] = [];
   #isWriting = false;
+  #soon: NodeJS.Immediate | null = null;
   #underway: { readonly since: number; readonly giveUp: (error: Error) => void } | null = null;
   #watch: Timer | null = null;
 
-  constructor(hold: RunHold, clock: Clock) {
+  /** At most `inFlight` results wait at a time. */
+  constructor(hold: RunHold, clock: Clock, inFlight: number) {
     this.#hold = hold;
     this.#clock = clock;
+    this.#inFlight = inFlight;
   }
 
   /** Resolves when the result is committed, with null, or with the reason why it is not. */
-  add(batch: ResultBatch): Promise<string | null> {
+  add(unit: UnitWrite): Promise<string | null> {
     return new Promise((settle) => {
-      this.#waiting.push({ batch, settle });
+      this.#waiting.push({ unit, settle });
       if (this.#isWriting) return;
-      this.#isWriting = true;
-      // Whatever else gets ready in this turn of the event loop joins in.
-      setImmediate(() => void this.#writeAll());
+      // Whatever else gets ready in this turn of the event loop joins in; with all of them here there is nothing else.
+      if (this.#waiting.length >= this.#inFlight) this.#start();
+      else this.#soon ??= setImmediate(() => this.#start());
     });
   }
 
   /** To be called when nothing is added any more. */
   [Symbol.dispose](): void {
     this.#watch?.clear();
+  }
+
+  #start(): void {
+    if (this.#soon !== null) clearImmediate(this.#soon);
+    this.#soon = null;
+    this.#isWriting = true;
+    void this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {
@@ -55,7 +72,7 @@ export class ResultWriter implements Disposable {
 
   async #writeGroup(group: readonly Waiting[]): Promise<void> {
     try {
-      await this.#writePatiently(merge(group.map(({ batch }) => batch)));
+      await this.#writePatiently(merge(group));
       for (const { settle } of group) settle(null);
     } catch (thrown) {
       const [only] = group;
@@ -103,9 +120,6 @@ export class ResultWriter implements Disposable {
   }
 }
 
-function merge(batches: readonly ResultBatch[]): ResultBatch {
-  return {
-    results: batches.flatMap(({ results }) => results),
-    scores: batches.flatMap(({ scores }) => scores),
-  };
+function merge(group: readonly Waiting[]): ResultBatch {
+  return { results: group.flatMap(({ unit }) => unit.result ?? []), scores: group.flatMap(({ unit }) => unit.scores) };
 }

@@ -15,6 +15,11 @@ export interface CreateDatasetRequest extends GivenTraits {
 
 /** Makes a dataset without items; rejects with `already_exists` when its name is taken. */
 export async function createDataset({ store, ...given }: CreateDatasetRequest): Promise<DatasetRecord> {
+  return store.datasets.create(await planDataset(given));
+}
+
+/** What is said of a new dataset, with nothing left open; throws when it cannot be said. */
+export async function planDataset(given: Omit<CreateDatasetRequest, "store">): Promise<DatasetTraits> {
   const traits: DatasetTraits = {
     name: given.name,
     description: given.description ?? null,
@@ -24,7 +29,7 @@ export async function createDataset({ store, ...given }: CreateDatasetRequest): 
     scorerIds: given.scorerIds ?? null,
   };
   await checkTraits(traits);
-  return store.datasets.create(traits);
+  return traits;
 }
 
 export interface UpdateDatasetRequest extends GivenTraits {

@@ -1,7 +1,7 @@
 import { RolloutError } from "../../base/rollout-error.ts";
-import type { DatasetRecord, DatasetVersion } from "../../store/dataset-store.ts";
+import type { DatasetRecord, DatasetTraits, DatasetVersion } from "../../store/dataset-store.ts";
 import type { Store } from "../../store/store.ts";
-import { createDataset } from "./create-dataset.ts";
+import { planDataset } from "./create-dataset.ts";
 import { openDatasetWriter } from "./dataset-writer.ts";
 import type { CellReading } from "../../formats/csv-cell.ts";
 import { decodeText } from "../../formats/decode-text.ts";
@@ -10,6 +10,7 @@ import { readCsv } from "../../formats/read-csv.ts";
 import { readJsonArray } from "../../formats/read-json-array.ts";
 import { readJsonLines } from "../../formats/read-json-lines.ts";
 import { formatOf, itemFormats, type ItemFormat, type SourceEntry } from "../../formats/source-entry.ts";
+import { findDataset } from "./find-dataset.ts";
 import { itemColumns, toItem, type FieldMapping } from "./formats/to-item.ts";
 
 export interface ImportDatasetRequest {
@@ -43,36 +44,22 @@ export interface ImportOutcome {
 export async function importDataset(request: ImportDatasetRequest): Promise<ImportOutcome> {
   const { store } = request;
   const found = await store.datasets.find(request.dataset);
-  const dataset = found ?? (await createOrFind(store, request.dataset));
+  // One that is not there is made together with its first version: an import that is killed leaves nothing behind.
+  const dataset = found ?? (await planDataset({ name: request.dataset }));
   try {
     return await importInto(dataset, request);
   } catch (error) {
-    if (!found) await removeIfEmpty(store, dataset.id).catch(() => {});
     // A stream that was cut says so in its own words.
     request.signal.throwIfAborted();
     throw error;
   }
 }
 
-/** Of several that make one dataset at once all get it. */
-async function createOrFind(store: Store, name: string): Promise<DatasetRecord> {
-  try {
-    return await createDataset({ store, name });
-  } catch (error) {
-    const made =
-      error instanceof RolloutError && error.code === "already_exists" ? await store.datasets.find(name) : null;
-    if (made === null) throw error;
-    return made;
-  }
-}
-
-/** Nobody asked for an empty dataset; but what others wrote to it meanwhile stays. */
-async function removeIfEmpty(store: Store, id: string): Promise<void> {
-  const now = await store.datasets.find(id);
-  if (now?.version === 0) await store.datasets.remove(id);
-}
-
-async function importInto(dataset: DatasetRecord, request: ImportDatasetRequest): Promise<ImportOutcome> {
+async function importInto(
+  dataset: DatasetRecord | DatasetTraits,
+  request: ImportDatasetRequest,
+): Promise<ImportOutcome> {
+  const before = "version" in dataset ? dataset.version : 0;
   const { store, from, mode = "replace", note = null, fields = null, signal } = request;
   const file = typeof from === "string" ? from : from.name;
   await using writer = await openDatasetWriter(store, dataset, { mode, note }, signal);
@@ -92,8 +79,8 @@ async function importInto(dataset: DatasetRecord, request: ImportDatasetRequest)
   }
   if (writer.count === 0 && writer.problems.isEmpty) writer.problems.add({ file, message: "there are no items in it" });
   const version = await writer.commit(file);
-  const now = await store.datasets.find(dataset.id);
-  return { dataset: now ?? dataset, version, read: writer.count, isNew: version.version > dataset.version };
+  const now = await findDataset(store, "id" in dataset ? dataset.id : dataset.name);
+  return { dataset: now, version, read: writer.count, isNew: version.version > before };
 }
 
 function readEntries(request: ImportDatasetRequest, file: string): AsyncIterable<SourceEntry> {

@@ -1,8 +1,8 @@
 import type { Clock } from "../../../base/clock.ts";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import { startHeart } from "../../../store/heart.ts";
-import { ResultWriter } from "../../../store/result-writer.ts";
-import type { ResultBatch, ResultWithScores, RunHold } from "../../../store/run-store.ts";
+import { ResultWriter, type UnitWrite } from "../../../store/result-writer.ts";
+import type { ResultWithScores, RunHold } from "../../../store/run-store.ts";
 import type { EvalOutcome } from "../../executor/executor.ts";
 import type { PlannedRun } from "../../run/example.ts";
 import type { ExperimentSummary } from "../../run/experiment-tally.ts";
@@ -37,18 +37,18 @@ export class StoreOutput implements ExperimentOutput {
     this.#hold = hold;
     this.#keepsSummary = keepsSummary;
     this.#version = hold.run.datasetVersion ?? 0;
-    this.#writer = new ResultWriter(hold, clock);
+    this.#writer = new ResultWriter(hold, clock, Number.POSITIVE_INFINITY);
     // Who lost the run is told by the next thing it writes.
     this.#heart = startHeart(hold, clock, () => {});
     this.findEarlier = findKept === null ? null : ({ index }) => this.#takeUp(index, findKept);
   }
 
   saveRun(answered: AnsweredRun): Promise<void> {
-    return this.#write({ results: [toStoredResult(answered, this.#version)], scores: [] });
+    return this.#write({ result: toStoredResult(answered, this.#version), scores: [] });
   }
 
   saveEvaluation(run: PlannedRun, outcome: EvalOutcome): Promise<void> {
-    return this.#write({ results: [], scores: [toStoredScore(run, outcome)] });
+    return this.#write({ result: null, scores: [toStoredScore(run, outcome)] });
   }
 
   async end(summary: ExperimentSummary): Promise<void> {
@@ -82,8 +82,8 @@ export class StoreOutput implements ExperimentOutput {
     return earlier;
   }
 
-  async #write(batch: ResultBatch): Promise<void> {
-    const failure = await this.#writer.add(batch);
+  async #write(unit: UnitWrite): Promise<void> {
+    const failure = await this.#writer.add(unit);
     if (failure !== null) throw new RolloutError("io_failed", `a result could not be kept: ${failure}`);
   }
 }
