@@ -6,7 +6,7 @@ import { RunningMean } from "../analysis/running-mean.ts";
 import type { RunListener, Unit, UnitFailure } from "../store/run.ts";
 import { ExecutorPool } from "./executor/executor-pool.ts";
 import type { ExecutorNote } from "./executor/executor-voice.ts";
-import { SubprocessExecutor, type ExecutorLimits } from "./executor/subprocess-executor.ts";
+import type { StartExecutor } from "./executor/start-executor.ts";
 import type { ExperimentOutput } from "./output/experiment-output.ts";
 import type { DiscoverAnswer } from "./protocol.ts";
 import { runIdOf, type Example, type PlannedRun } from "./run/example.ts";
@@ -14,14 +14,11 @@ import { runExperiment, type ExperimentRules, type FinishedRun } from "./run/exp
 
 export interface ExperimentOptions {
   readonly id: string;
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
+  readonly startExecutor: StartExecutor;
   readonly params: JsonObject;
   readonly repetitions: number;
   readonly processes: number;
   readonly rules: ExperimentRules;
-  readonly limits: ExecutorLimits;
   /** How many examples there are. */
   readonly exampleCount: number;
   readonly examples: () => AsyncIterable<Example>;
@@ -56,7 +53,13 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
     clock,
     signal,
     start: () =>
-      SubprocessExecutor.start({ ...options, maxWorkers: Math.ceil(rules.maxWorkers / options.processes), onNote }),
+      options.startExecutor({
+        maxWorkers: Math.ceil(rules.maxWorkers / options.processes),
+        params: options.params,
+        clock,
+        signal,
+        onNote,
+      }),
     onRestart: (how) =>
       options.onEvent({
         type: "warning",

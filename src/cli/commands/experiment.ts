@@ -6,6 +6,7 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { chooseCommand } from "../../experiments/executor/choose-command.ts";
 import type { ExecutorNote } from "../../experiments/executor/executor-voice.ts";
+import { startsProcess } from "../../experiments/executor/start-executor.ts";
 import { openDirectoryOutput } from "../../experiments/output/directory-output.ts";
 import { openNoOutput } from "../../experiments/output/no-output.ts";
 import { performExperiment, type ExperimentSummary } from "../../experiments/perform-experiment.ts";
@@ -32,8 +33,6 @@ export interface ExperimentCommandOptions extends ReportOptions {
   readonly taskTimeout: number;
   readonly evalTimeout: number;
 }
-
-const limits = { discoverMs: 30_000, initMs: 60_000, shutdownMs: 10_000 };
 
 /** `rollout experiment`: runs an experiment file over a dataset and returns the exit code. */
 export async function experimentCommand(
@@ -70,9 +69,7 @@ export async function experimentCommand(
   const { reporter, interrupts } = told;
   const summary = await performExperiment({
     id,
-    command,
-    env: host.env,
-    cwd: host.cwd,
+    startExecutor: startsProcess({ command, env: host.env, cwd: host.cwd }),
     params,
     repetitions: options.repetitions,
     processes: options.processes,
@@ -83,7 +80,6 @@ export async function experimentCommand(
       isPhased: options.phased === true,
       evaluatesFailed: options.evaluateFailed === true,
     },
-    limits,
     exampleCount,
     examples,
     openOutput: (discovered, used) =>

@@ -1,0 +1,143 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import type { Host } from "../../base/host.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { toRaw } from "../../base/raw-json.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { toJson } from "../../base/to-json.ts";
+import type { RunListener } from "../../store/run.ts";
+import { chooseCommand } from "../executor/choose-command.ts";
+import type { ExecutorNote } from "../executor/executor-voice.ts";
+import { startsProcess, type StartExecutor } from "../executor/start-executor.ts";
+import { performExperiment, type ExperimentSummary } from "../perform-experiment.ts";
+import type { Example } from "../run/example.ts";
+import { readExamples } from "../run/read-examples.ts";
+import { adoptExecutor } from "./adopt-executor.ts";
+import { openCollectedOutput } from "./collected-output.ts";
+import { createExecutor } from "./create-executor.ts";
+import type { Executor } from "./executor.ts";
+import type { Experiment } from "./experiment-definition.ts";
+import type { RunRecord } from "./run-records.ts";
+
+/** An example that is given in code. */
+export interface ExampleInput {
+  /** Its place, from 1, when it has none. */
+  readonly id?: string | undefined;
+  readonly input: unknown;
+  /** What is expected. */
+  readonly output?: unknown;
+  readonly metadata?: JsonObject | undefined;
+}
+
+/** What runs the tasks: exactly one of these. */
+export type ExecutorChoice<Params extends JsonObject> =
+  /** In this process. */
+  | { readonly experiment: Experiment<Params> }
+  /** In this process or wherever it likes. */
+  | { readonly executor: Executor }
+  /** A .py, .ts or .js file, in a process of its own. */
+  | { readonly file: string }
+  /** Any program that speaks the protocol. */
+  | { readonly command: readonly string[] };
+
+export type RunExperimentRequest<Params extends JsonObject = JsonObject> = ExecutorChoice<Params> & {
+  /** A list, or the path of a file of JSON lines. */
+  readonly examples: readonly ExampleInput[] | string;
+  /** Over the defaults of the experiment. */
+  readonly params?: Partial<Params> | undefined;
+  readonly repetitions?: number | undefined;
+  /** Tasks and evaluations at once; 4 when it is left out. */
+  readonly maxWorkers?: number | undefined;
+  /** 600,000 when it is left out. */
+  readonly taskLimitMs?: number | undefined;
+  /** 600,000 when it is left out. */
+  readonly evalLimitMs?: number | undefined;
+  /** Evaluates only once every task has been answered. */
+  readonly phased?: boolean | undefined;
+  /** Also evaluates tasks that failed. */
+  readonly evaluateFailed?: boolean | undefined;
+  readonly signal: AbortSignal;
+  readonly onEvent?: RunListener | undefined;
+  /** What the executor prints, and what it says that is no answer. */
+  readonly onNote?: ((note: ExecutorNote) => void) | undefined;
+};
+
+/** What became of an experiment, with every run in the order of the examples. */
+export interface ExperimentResult extends ExperimentSummary {
+  readonly runs: readonly RunRecord[];
+}
+
+/** Where things are that are not the caller's to say. */
+export interface ExperimentPlace {
+  readonly host: Host;
+  readonly packageDir: string;
+  readonly clock: Clock;
+}
+
+const limitMs = 600_000;
+
+/** Runs an experiment over examples and returns all that came out. Rejects only before the first task. */
+export async function runExperiment<Params extends JsonObject>(
+  request: RunExperimentRequest<Params>,
+  place: ExperimentPlace,
+): Promise<ExperimentResult> {
+  const { maxWorkers = 4, repetitions = 1, taskLimitMs = limitMs, evalLimitMs = limitMs } = request;
+  for (const [name, value] of Object.entries({ maxWorkers, repetitions }))
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new RolloutError("usage_invalid", `${name} must be a whole number from 1, not ${value}`);
+  const { examples: given } = request;
+  const read = typeof given === "string" ? () => readExamples(given) : () => listExamples(given);
+  let exampleCount = 0;
+  for await (const _example of read()) exampleCount++;
+  if (exampleCount === 0) throw new RolloutError("usage_invalid", "there are no examples");
+  const output = openCollectedOutput();
+  const summary = await performExperiment({
+    id: randomUUID(),
+    startExecutor: chooseStart(request, place),
+    params: toJson(request.params ?? {}).json as JsonObject,
+    repetitions,
+    processes: 1,
+    rules: {
+      maxWorkers,
+      taskLimitMs,
+      evalLimitMs,
+      isPhased: request.phased === true,
+      evaluatesFailed: request.evaluateFailed === true,
+    },
+    exampleCount,
+    examples: read,
+    openOutput: async () => output,
+    clock: place.clock,
+    signal: request.signal,
+    onEvent: request.onEvent ?? (() => {}),
+    onNote: request.onNote ?? (() => {}),
+  });
+  return { ...summary, runs: output.runs };
+}
+
+function chooseStart<Params extends JsonObject>(
+  choice: ExecutorChoice<Params>,
+  { host, packageDir }: ExperimentPlace,
+): StartExecutor {
+  if ("experiment" in choice) return (request) => adoptExecutor(createExecutor(choice.experiment), request);
+  if ("executor" in choice) return (request) => adoptExecutor(choice.executor, request);
+  const { env, cwd, execPath } = host;
+  const command =
+    "file" in choice ? chooseCommand({ file: choice.file, executor: undefined, execPath, packageDir }) : choice.command;
+  return startsProcess({ command, env, cwd });
+}
+
+async function* listExamples(examples: readonly ExampleInput[]): AsyncIterable<Example> {
+  const ids = new Set<string>();
+  for (const [place, { id = String(place + 1), input, output, metadata }] of examples.entries()) {
+    if (ids.has(id)) throw new RolloutError("usage_invalid", `the id "${id}" was there before`);
+    ids.add(id);
+    const raw = (value: unknown): Example["input"] => toRaw(toJson(value).json satisfies Json);
+    yield {
+      id,
+      input: raw(input),
+      output: output === undefined ? null : raw(output),
+      metadata: metadata === undefined ? null : raw(metadata),
+    };
+  }
+}
