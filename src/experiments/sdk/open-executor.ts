@@ -33,7 +33,7 @@ export async function openExecutor(request: OpenExecutorRequest): Promise<Execut
     runEval: (input, evaluators = process.discovered.evaluators, { signal = never } = {}) =>
       Promise.all(
         evaluators.map(async (evaluator) => {
-          const { run_id: runId } = input;
+          const runId = input.run_id ?? input.example.run_id ?? input.example.id;
           const outcome = await process.runEval({ runId, evaluator, input: toRaw(input), signal });
           return { run_id: runId, ...outcome, metadata: objectOf(outcome.metadata) };
         }),
