@@ -202,6 +202,24 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       setExitCode(await (await import("./commands/experiment.ts")).experimentCommand(file, options, context)),
     );
 
+  const executor = command("executor", "programs that run the tasks and evaluators of experiments", [
+    "rollout executor check my_experiment.py --input 1",
+    "rollout executor check --input '\"two words\"' -- bash my-executor.sh",
+  ]);
+  executor
+    .command("check")
+    .description("check an executor in any language against every rule of the protocol")
+    .argument("<command...>", "what starts it, behind --; or a .py, .ts or .js file")
+    .option("--input <json>", "an input that its task takes (default: null)")
+    .option("--expected <json>", "what is expected of that input")
+    .option("--bad-input <json>", "an input that its task fails on")
+    .option("--rule <name>", "only this rule (repeatable)", collect)
+    .option("--timeout <seconds>", "for each answer", Number, 10)
+    .option("--json", "as one JSON object")
+    .action(async (words: string[], options) =>
+      setExitCode(await (await import("./commands/executor-check.ts")).executorCheckCommand(words, options, context)),
+    );
+
   command("show", "show the results of a job, of one of its trials, or of a run in the store", [
     "rollout show jobs/my-job",
     "rollout show jobs/my-job/my-agent/my-dataset/my-task__1",

@@ -21,6 +21,8 @@ try {
   if (typeof experiment !== "object" || experiment === null || !("task" in experiment))
     throw new Error(`${pathToFileURL(file).href} has no default export with a task`);
   await serveExperiment(experiment as Experiment, { input: process.stdin, write, writeError, redirect });
+  // What is on its way would be lost with the process.
+  await new Promise<void>((resolve) => (answers ? answers.end(resolve) : plainWrite("", () => resolve())));
   process.exit(0);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

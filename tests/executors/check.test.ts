@@ -1,0 +1,212 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ruleNames } from "../../src/experiments/check/check-executor.ts";
+import { pythonVersion } from "../sdk/find-python.ts";
+import { cannotRun, makeRoom, type Ended, type Room } from "../e2e/rollout-cli.ts";
+
+interface CheckJson {
+  readonly exit_code: number;
+  readonly rules: readonly {
+    readonly rule: string;
+    readonly verdict: "pass" | "fail" | "not_offered";
+    readonly why: string | null;
+    readonly transcript: readonly string[];
+  }[];
+}
+
+const oddExecutor = join(import.meta.dirname, "odd-executor.mjs");
+const examples = join(import.meta.dirname, "../../examples/executors");
+// Each rule starts a process; on a busy machine that takes its time.
+const patience = { patienceMs: 300_000 };
+const limit = { timeout: 400_000 };
+
+function read({ code, stdout, stderr }: Ended): CheckJson {
+  expect(stdout, stderr).not.toBe("");
+  const found = JSON.parse(stdout) as CheckJson;
+  expect(found.exit_code).toBe(code);
+  return found;
+}
+
+function verdicts({ rules }: CheckJson, kind: string): string[] {
+  return rules.filter(({ verdict }) => verdict === kind).map(({ rule }) => rule);
+}
+
+async function check(room: Room, words: readonly string[], env = {}): Promise<CheckJson> {
+  return read(await room.run(["executor", "check", "--json", ...words], { env, ...patience }));
+}
+
+describe("an executor that keeps every rule", () => {
+  const inputs = ["--input", "3", "--expected", "6", "--bad-input", '"bad"'];
+
+  test("by hand", limit, async () => {
+    const found = await check(await makeRoom(), [...inputs, "--", process.execPath, oddExecutor]);
+    expect(found.rules.filter(({ verdict }) => verdict !== "pass")).toEqual([]);
+    expect(found.rules.map(({ rule }) => rule)).toEqual(ruleNames);
+    expect(found.exit_code).toBe(0);
+  });
+
+  test("of the TypeScript SDK", limit, async () => {
+    const room = await makeRoom();
+    await room.write("double.ts", typescript);
+    const found = await check(room, [...inputs, "double.ts"]);
+    expect(found.rules.filter(({ verdict }) => verdict !== "pass")).toEqual([]);
+  });
+
+  test("of the Python SDK", limit, async (context) => {
+    if (pythonVersion() === null) cannotRun(context, "there is no python3 >= 3.10 here");
+    const room = await makeRoom();
+    await room.write("double.py", python);
+    const found = await check(room, [...inputs, "double.py"]);
+    expect(found.rules.filter(({ verdict }) => verdict !== "pass")).toEqual([]);
+  });
+
+  test("in Go", limit, async (context) => {
+    if (spawnSync("go", ["version"]).status !== 0) cannotRun(context, "there is no Go here");
+    const room = await makeRoom();
+    buildGo(room.path("words"));
+    const found = await check(room, [...wordInputs, "--", room.path("words")]);
+    expect(verdicts(found, "fail")).toEqual([]);
+    expect(verdicts(found, "not_offered")).toEqual(["log", "aggregate"]);
+  });
+
+  test("in Bash", limit, async (context) => {
+    if (spawnSync("jq", ["--version"]).status !== 0) cannotRun(context, "there is no jq here");
+    const found = await check(await makeRoom(), [...wordInputs, "--", "bash", join(examples, "words.sh")]);
+    expect(verdicts(found, "fail")).toEqual([]);
+    expect(verdicts(found, "not_offered")).toEqual([
+      "negotiation",
+      "ids",
+      "ids-error",
+      "cancel",
+      "log",
+      "heartbeat",
+      "aggregate",
+      "unknown-capability",
+    ]);
+  });
+
+  test("of cat-experiments", limit, async (context) => {
+    const { status } = spawnSync("cat-experiments-executor", ["--help"]);
+    if (status !== 0) cannotRun(context, "cat-experiments is not installed");
+    const room = await makeRoom();
+    await room.write("double.py", cat);
+    const found = await check(room, [
+      "--input",
+      '{"n": 3}',
+      "--expected",
+      '{"n": 6}',
+      "--",
+      "cat-experiments-executor",
+      "double.py",
+    ]);
+    expect(verdicts(found, "pass")).toEqual(
+      expect.arrayContaining(["discover", "init", "task", "several", "evaluators", "shutdown"]),
+    );
+  });
+});
+
+describe("the examples run in an experiment", () => {
+  test.each([
+    ["Go", "go"],
+    ["Bash", "jq"],
+  ])("in %s", limit, async (language, tool) => {
+    const room = await makeRoom();
+    if (spawnSync(tool, [tool === "go" ? "version" : "--version"]).status !== 0) return;
+    if (language === "Go") buildGo(room.path("words"));
+    const executor = language === "Go" ? room.path("words") : `bash ${join(examples, "words.sh")}`;
+    await room.write("none.txt", "");
+    const end = await room.run([
+      "experiment",
+      "none.txt",
+      "--dataset",
+      join(examples, "examples.jsonl"),
+      "--executor",
+      executor,
+      "--json",
+    ]);
+    expect(end.code, end.stderr).toBe(0);
+    expect(JSON.parse(end.stdout)).toMatchObject({ successful_runs: 4, average_scores: { exact: 0.75, close: 1 } });
+  });
+});
+
+test.each(ruleNames)("an executor that breaks the rule %s is told, with what was said", limit, async (rule) => {
+  const room = await makeRoom();
+  const words = ["--input", "3", "--expected", "6", "--bad-input", '"bad"', "--timeout", "3", "--rule", rule];
+  const found = await check(room, [...words, "--", process.execPath, oddExecutor], { ODD: rule });
+  const broken = found.rules.find((one) => one.rule === rule);
+  expect(broken).toMatchObject({ verdict: "fail", why: expect.any(String) as string });
+  expect(broken?.transcript.length).toBeGreaterThan(0);
+  expect(found.exit_code).toBe(1);
+});
+
+test("for people there is a line for each rule, and the talk of one that failed", async () => {
+  const words = ["executor", "check", "--rule", "init", "--rule", "discover", "--", process.execPath, oddExecutor];
+  const { code, stdout } = await (await makeRoom()).run(words, { env: { ODD: "init" } });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^ok {11}discover {11}/);
+  expect(stdout).toContain("init was refused: not today");
+  expect(stdout).toContain(
+    '-> {"cmd":"init","max_workers":4,"params":{"factor":2}}\n               <- {"ok":false,"error":"not today"}',
+  );
+  expect(stdout).toContain("1 ok, 1 failed, 0 not offered");
+});
+
+test("a command that cannot be started fails at once; a wrong word is told before", async () => {
+  const room = await makeRoom();
+  const { code, stdout } = await room.run(["executor", "check", "--", "no-such-program"]);
+  expect(code).toBe(1);
+  expect(stdout).toContain("it cannot be started");
+  const unknown = await room.run(["executor", "check", "--rule", "discovre", "--", "true"]);
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toContain('discovre: unknown rule; did you mean "discover"?');
+  expect((await room.run(["executor", "check", "--input", "{", "--", "true"])).code).toBe(2);
+});
+
+const wordInputs = ["--input", '"three small words"', "--expected", "3", "--bad-input", "7"];
+
+function buildGo(target: string): void {
+  const { status, stderr } = spawnSync("go", ["build", "-o", target, "words.go"], {
+    cwd: examples,
+    encoding: "utf8",
+    env: { ...process.env, GOFLAGS: "-mod=mod", GO111MODULE: "off" },
+  });
+  expect(status, stderr).toBe(0);
+}
+
+const typescript = `
+import { defineExperiment } from "rollout-eval/experiments";
+export default defineExperiment({
+  params: { factor: 2 },
+  task: (input: number, { params }) => {
+    console.log("hello");
+    if (typeof input !== "number") throw new Error("no number");
+    return params.factor * input;
+  },
+  evaluators: { right: ({ output, expected }) => (output === expected ? 1 : 0), small: ({ output }) => (Number(output) < 10 ? 1 : 0) },
+  aggregates: { worst: async ({ results }) => Math.min(...(await results.scores("right"))) },
+});
+`;
+
+const python = `
+from rollout_eval import aggregate, evaluator, experiment, task
+experiment(params={"factor": 2})
+@task
+def double(input, params):
+    print("hello")
+    return params["factor"] * int(input)
+@evaluator
+def right(output, expected): return output == expected
+@evaluator
+async def small(output): return output < 10
+@aggregate
+def worst(results): return min(results.scores("right"))
+`;
+
+const cat = `
+from cat.experiments import task, evaluator
+@task
+async def double(input): return {"n": 2 * input.input["n"]}
+@evaluator
+def right(input): return 1.0 if input.actual_output == input.expected_output else 0.0
+`;
