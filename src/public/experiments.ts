@@ -13,7 +13,7 @@ import * as running from "../experiments/sdk/run-experiment.ts";
 export type { Json, JsonObject } from "../base/json.ts";
 export { RolloutError } from "../base/rollout-error.ts";
 export type { ExecutorNote } from "../experiments/executor/executor-voice.ts";
-export type { ExperimentSummary } from "../experiments/perform-experiment.ts";
+export type { ExperimentSummary } from "../experiments/run/experiment-tally.ts";
 export { createExecutor } from "../experiments/sdk/create-executor.ts";
 export type { Executor, ExecutorCallOptions, InitRequest } from "../experiments/sdk/executor.ts";
 export {

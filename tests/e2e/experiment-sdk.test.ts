@@ -87,6 +87,10 @@ test("an experiment gives the same in this process and in one of its own", async
     failed: 2,
     failedEvaluations: 4,
     averageScores: { right: 0.5, cheap: 7, broken: null },
+    aggregates: [
+      { aggregate: "mean", score: 0.5 },
+      { aggregate: "failing", score: null, error: "not this time" },
+    ],
   });
   expect(inside.runs.map(({ runId }) => runId)).toEqual(["one#1", "one#2", "two#1", "two#2", "bad#1", "bad#2"]);
   const [first, , , , bad] = inside.runs;

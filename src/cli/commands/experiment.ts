@@ -6,10 +6,12 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { chooseCommand } from "../../experiments/executor/choose-command.ts";
 import type { ExecutorNote } from "../../experiments/executor/executor-voice.ts";
-import { startsProcess } from "../../experiments/executor/start-executor.ts";
 import { openDirectoryOutput } from "../../experiments/output/directory-output.ts";
 import { openNoOutput } from "../../experiments/output/no-output.ts";
-import { performExperiment, type ExperimentSummary } from "../../experiments/perform-experiment.ts";
+import { defaultLimits } from "../../experiments/executor/start-request.ts";
+import { SubprocessExecutor } from "../../experiments/executor/subprocess-executor.ts";
+import { performExperiment } from "../../experiments/perform-experiment.ts";
+import type { ExperimentSummary } from "../../experiments/run/experiment-tally.ts";
 import { firstExamples, readExamples } from "../../experiments/run/read-examples.ts";
 import type { RunEvent } from "../../store/run.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -69,7 +71,18 @@ export async function experimentCommand(
   const { reporter, interrupts } = told;
   const summary = await performExperiment({
     id,
-    startExecutor: startsProcess({ command, env: host.env, cwd: host.cwd }),
+    startExecutor: (maxWorkers) =>
+      SubprocessExecutor.start({
+        command,
+        env: host.env,
+        cwd: host.cwd,
+        maxWorkers,
+        params,
+        limits: defaultLimits,
+        clock,
+        signal: interrupts.signal,
+        onNote: (note) => tellNote(note, reporter.print, reporter.say),
+      }),
     params,
     repetitions: options.repetitions,
     processes: options.processes,
@@ -77,9 +90,9 @@ export async function experimentCommand(
       maxWorkers: options.maxWorkers,
       taskLimitMs: options.taskTimeout * 1000,
       evalLimitMs: options.evalTimeout * 1000,
-      isPhased: options.phased === true,
       evaluatesFailed: options.evaluateFailed === true,
     },
+    isPhased: options.phased === true,
     exampleCount,
     examples,
     openOutput: (discovered, used) =>
@@ -103,7 +116,6 @@ export async function experimentCommand(
     clock,
     signal: interrupts.signal,
     onEvent: (event) => reporter.onEvent(withNext(event, resume, dryCount === null)),
-    onNote: (note) => tellNote(note, reporter.print, reporter.say),
   });
   const exitCode = exitCodeOfExperiment(summary, interrupts.received);
   if (jsonModeOf(options) === "final") terminal.out(`${plainJson(summaryJson(summary, exitCode))}\n`);
@@ -170,6 +182,7 @@ function summaryJson(summary: ExperimentSummary, exitCode: number): Json {
     skipped_runs: summary.skipped,
     failed_evaluations: summary.failedEvaluations,
     average_scores: summary.averageScores,
+    aggregate_scores: Object.fromEntries(summary.aggregates.map(({ aggregate, score }) => [aggregate, score])),
     error: summary.error,
     location: summary.location,
   };

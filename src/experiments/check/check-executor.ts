@@ -7,7 +7,7 @@ import { noSecrets } from "../../base/redactor.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { describeUnknown } from "../../base/suggest.ts";
 import { writeFileAtomic } from "../../base/writers/atomic-file.ts";
-import type { ProcessWish } from "../executor/start-executor.ts";
+import type { ProcessWish } from "../executor/start-request.ts";
 import { capabilities, type DiscoverAnswer } from "../protocol.ts";
 import { messageSchemas } from "../protocol-schema.ts";
 import { basicRules } from "./basic-rules.ts";

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { ExecutorProcess } from "../executor/executor-process.ts";
-import type { ProcessWish } from "../executor/start-executor.ts";
+import type { ProcessWish } from "../executor/start-request.ts";
 
 export interface ConversationOptions extends ProcessWish {
   /** For each thing that is waited for. */

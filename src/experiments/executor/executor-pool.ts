@@ -1,9 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
+import type { DiscoverAnswer } from "../protocol.ts";
 import { ExecutorLost, type Executor } from "./executor.ts";
 
 /** An executor that can be waited for to end. */
 export interface PoolMember extends Executor {
   readonly gone: Promise<string>;
+  /** It may still be busy with what nobody waits for; resolves once it is not. Null when it is free. */
+  readonly owing: Promise<void> | null;
   /** Resolves when it holds on to something that it should have let go. */
   readonly stuck: Promise<void>;
 }
@@ -46,6 +49,7 @@ export class ExecutorPool implements AsyncDisposable {
   readonly #seats: Seat[];
   readonly #crashes = new Map<string, number>();
   #waiting: Waiting[] = [];
+  #discovered: DiscoverAnswer | null = null;
   #broken: unknown = null;
   #isClosing = false;
 
@@ -70,23 +74,23 @@ export class ExecutorPool implements AsyncDisposable {
     throw failed.reason;
   }
 
-  /** One of the executors, to ask it what they all know. */
-  get first(): Executor {
-    const executor = this.#seats.find((seat) => seat.executor !== null)?.executor;
-    if (!executor) throw new ExecutorLost("no executor is there");
-    return executor;
+  /** What they all have. */
+  get discovered(): DiscoverAnswer {
+    if (this.#discovered === null) throw new ExecutorLost("no executor is there");
+    return this.#discovered;
   }
 
-  /** Calls an executor about a run, again when it is lost meanwhile; rejects once that run has lost it too often. */
-  async call<T>(runId: string, work: (executor: Executor) => Promise<T>): Promise<T> {
+  /** Has an executor do something, again when it is lost meanwhile; rejects once the same thing has lost it too often. */
+  async call<T>(what: string, signal: AbortSignal, work: (executor: Executor) => Promise<T>): Promise<T> {
     for (;;) {
-      const seat = await this.#sit(this.#crashes.has(runId));
+      const seat = await this.#sit(this.#crashes.has(what), signal);
       try {
-        return await work(seat.executor ?? this.first);
+        // It may be lost between the seat and the call; nothing has been asked of it then.
+        if (seat.executor !== null) return await work(seat.executor);
       } catch (error) {
         if (!(error instanceof ExecutorLost)) throw error;
-        const crashes = (this.#crashes.get(runId) ?? 0) + 1;
-        this.#crashes.set(runId, crashes);
+        const crashes = (this.#crashes.get(what) ?? 0) + 1;
+        this.#crashes.set(what, crashes);
         if (crashes >= mostCrashes) throw new ExecutorLost(`the executor was lost ${crashes} times: ${error.message}`);
       } finally {
         this.#leave(seat);
@@ -104,20 +108,33 @@ export class ExecutorPool implements AsyncDisposable {
     await Promise.all(this.#seats.map(async (seat) => seat.executor?.[Symbol.asyncDispose]()));
   }
 
-  #sit(wantsAlone: boolean): Promise<Seat> {
+  async #sit(wantsAlone: boolean, signal: AbortSignal): Promise<Seat> {
+    signal.throwIfAborted();
+    if (this.#broken !== null) throw this.#broken;
+    // The usual case, without a wait.
+    const seat = this.#waiting.length === 0 ? this.#findSeat(wantsAlone) : null;
+    if (seat !== null) return take(seat, wantsAlone);
     const { promise, resolve, reject } = Promise.withResolvers<Seat>();
-    if (this.#broken !== null) reject(this.#broken);
-    else {
-      this.#waiting.push({ wantsAlone, resolve, reject });
-      this.#seatNext();
+    const waiting = { wantsAlone, resolve, reject };
+    const onAbort = (): void => {
+      this.#waiting = this.#waiting.filter((one) => one !== waiting);
+      reject(signal.reason);
+    };
+    this.#waiting.push(waiting);
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#seatNext();
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
     }
-    return promise;
   }
 
   #leave(seat: Seat): void {
     seat.load--;
     seat.isTaken = false;
     this.#replaceStuck(seat);
+    void seat.executor?.owing?.then(() => this.#seatNext());
     this.#seatNext();
   }
 
@@ -128,30 +145,33 @@ export class ExecutorPool implements AsyncDisposable {
 
   /** Whoever wants to be alone goes first, and the emptiest seat is kept free for him. */
   #seatNext(): void {
+    if (this.#waiting.length === 0) return;
     for (const wantsAlone of [true, false]) {
       for (const waiting of this.#waiting.filter((one) => one.wantsAlone === wantsAlone)) {
         const seat = this.#findSeat(wantsAlone);
         if (seat === null) break;
         this.#waiting = this.#waiting.filter((one) => one !== waiting);
-        seat.load++;
-        seat.isTaken = wantsAlone;
-        waiting.resolve(seat);
+        waiting.resolve(take(seat, wantsAlone));
       }
     }
   }
 
   #findSeat(wantsAlone: boolean): Seat | null {
-    const open = this.#seats
-      .filter((seat) => seat.executor !== null && !seat.isTaken && !seat.isLeaving)
-      .sort((a, b) => a.load - b.load);
-    if (wantsAlone) return open.find((seat) => seat.load === 0) ?? null;
-    const isKept = this.#waiting.some((waiting) => waiting.wantsAlone);
-    return open[isKept ? 1 : 0] ?? null;
+    let best: Seat | null = null;
+    let second: Seat | null = null;
+    for (const seat of this.#seats) {
+      if (seat.executor === null || seat.isTaken || seat.isLeaving || seat.executor.owing !== null) continue;
+      if (best === null || seat.load < best.load) [best, second] = [seat, best];
+      else if (second === null || seat.load < second.load) second = seat;
+    }
+    if (wantsAlone) return best?.load === 0 ? best : null;
+    return (this.#waiting.some((waiting) => waiting.wantsAlone) ? second : best) ?? null;
   }
 
   async #fill(seat: Seat): Promise<void> {
     const executor = await this.#options.start();
     seat.executor = executor;
+    this.#discovered ??= executor.discovered;
     seat.failedStarts = 0;
     seat.isLeaving = false;
     void executor.stuck.then(() => {
@@ -185,4 +205,10 @@ export class ExecutorPool implements AsyncDisposable {
     this.#broken = error;
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
+}
+
+function take(seat: Seat, wantsAlone: boolean): Seat {
+  seat.load++;
+  seat.isTaken = wantsAlone;
+  return seat;
 }

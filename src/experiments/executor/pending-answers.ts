@@ -62,6 +62,11 @@ export class PendingAnswers {
     this.#givenUp.set(pending.key, (this.#givenUp.get(pending.key) ?? 0) + 1);
   }
 
+  /** Whether answers are still to come that nobody waits for. */
+  get owesAny(): boolean {
+    return this.#givenUp.size > 0;
+  }
+
   isOwed({ key }: Pending): boolean {
     return this.#givenUp.has(key);
   }

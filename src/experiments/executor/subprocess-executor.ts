@@ -59,6 +59,7 @@ export class SubprocessExecutor implements Executor {
   readonly #options: SubprocessOptions;
   readonly #pending = new PendingAnswers();
   readonly #stuck = Promise.withResolvers<void>();
+  #owing: PromiseWithResolvers<void> | null = null;
   #discovered: DiscoverAnswer = { protocol_version: "1.0", evaluators: [], params: {} };
   #used: ReadonlySet<Capability> = new Set();
   #takesOneEvaluator = false;
@@ -109,6 +110,11 @@ export class SubprocessExecutor implements Executor {
   /** Says how it ended, once it has. */
   get gone(): Promise<string> {
     return this.#process.gone;
+  }
+
+  /** It may still be busy with what nobody waits for; resolves once it is not. Null when it is free. */
+  get owing(): Promise<void> | null {
+    return this.#owing?.promise ?? null;
   }
 
   /** Resolves when it holds on to something that it should have let go. */
@@ -233,6 +239,7 @@ export class SubprocessExecutor implements Executor {
 
   #giveUp(pending: Pending): void {
     this.#pending.giveUp(pending);
+    this.#owing ??= Promise.withResolvers<void>();
     if (this.#used.has("cancel")) this.#process.write(`{"cmd":"cancel","id":${pending.id}}`);
     const timer = this.#options.clock.startTimer(owedMs, () => {
       if (this.#pending.isOwed(pending)) this.#stuck.resolve();
@@ -265,6 +272,10 @@ export class SubprocessExecutor implements Executor {
     if (pending !== null)
       return pending.resolve(hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members);
     const why = this.#pending.explain(key);
+    if (!this.#pending.owesAny) {
+      this.#owing?.resolve();
+      this.#owing = null;
+    }
     this.#options.onNote({ kind: "unmatched", why, text: line.slice(0, shownWords) });
   }
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 
 // A line says that all is over; the end of input without one says that we are dead.
-const script = 'read -r over || kill -9 -- "-$0" 2>/dev/null';
+const script = 'read -r over || kill -9 "-$0" 2>/dev/null';
 
 /** Ends a group of processes if this one dies first, however it dies. The function that is returned calls it off. */
 export function watchGroup(group: number): () => void {

@@ -28,7 +28,7 @@ export async function openDirectoryOutput(options: DirectoryOptions): Promise<Ex
       hint: "go on with it with --resume, or choose another --name",
     });
   await mkdir(directory, { recursive: true });
-  const earlier = resumes ? await readEarlier(directory) : new Map<string, EarlierRun>();
+  const earlier = resumes ? await readEarlier(directory) : null;
   await writeJsonAtomic(path("config.json"), config, noSecrets);
   if (!existsSync(path("examples.jsonl"))) await copyFile(options.datasetPath, path("examples.jsonl"));
   await using opened = new AsyncDisposableStack();
@@ -37,7 +37,7 @@ export async function openDirectoryOutput(options: DirectoryOptions): Promise<Ex
   const kept = opened.move();
   return {
     location: directory,
-    earlier,
+    findEarlier: earlier && (async (runId) => earlier.get(runId) ?? null),
     saveRun({ run, outcome, startedAt, completedAt }) {
       const { example } = run;
       return runs.append(

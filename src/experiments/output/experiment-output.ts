@@ -21,8 +21,8 @@ export interface EarlierRun {
 export interface ExperimentOutput extends AsyncDisposable {
   /** For people. */
   readonly location: string;
-  /** By run id; empty for a new experiment. */
-  readonly earlier: ReadonlyMap<string, EarlierRun>;
+  /** What an earlier sitting left of a run; null for a new experiment. */
+  readonly findEarlier: ((runId: string) => Promise<EarlierRun | null>) | null;
   saveRun(answered: AnsweredRun): Promise<void>;
   saveEvaluation(run: PlannedRun, outcome: EvalOutcome): Promise<void>;
   complete(summary: Json): Promise<void>;

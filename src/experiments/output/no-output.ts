@@ -4,7 +4,7 @@ import type { ExperimentOutput } from "./experiment-output.ts";
 export async function openNoOutput(): Promise<ExperimentOutput> {
   return {
     location: "",
-    earlier: new Map(),
+    findEarlier: null,
     saveRun: async () => {},
     saveEvaluation: async () => {},
     complete: async () => {},

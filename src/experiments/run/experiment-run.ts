@@ -6,7 +6,7 @@ import { startDeadline } from "../../engine/deadline.ts";
 import type { EvalOutcome, TaskOutcome } from "../executor/executor.ts";
 import { ExecutorLost } from "../executor/executor.ts";
 import type { ExecutorPool } from "../executor/executor-pool.ts";
-import type { ExperimentOutput } from "../output/experiment-output.ts";
+import type { EarlierRun, ExperimentOutput } from "../output/experiment-output.ts";
 import type { PlannedRun } from "./example.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -14,17 +14,33 @@ export interface ExperimentRules {
   readonly maxWorkers: number;
   readonly taskLimitMs: number;
   readonly evalLimitMs: number;
-  readonly isPhased: boolean;
   readonly evaluatesFailed: boolean;
 }
+
+/** A run that is due, with what is known of it already. */
+export interface DueRun {
+  readonly run: PlannedRun;
+  /** Null when its task is yet to be run. */
+  readonly known: KnownRun | null;
+}
+
+/** A run whose task was answered before. */
+export interface KnownRun extends EarlierRun {
+  readonly failureType: FailureType | null;
+  readonly durationMs: number;
+}
+
+export type FailureType = "task_failed" | "task_timeout" | "executor_lost" | "run_cancelled";
 
 /** How a run ended as a whole. */
 export interface FinishedRun {
   readonly run: PlannedRun;
   readonly outcome: TaskOutcome;
-  readonly failureType: "task_failed" | "task_timeout" | "executor_lost" | "run_cancelled" | null;
+  readonly failureType: FailureType | null;
   readonly evaluations: readonly EvalOutcome[];
   readonly durationMs: number;
+  /** Nothing was left to do: it is as an earlier sitting left it. */
+  readonly isKept: boolean;
 }
 
 export interface ExperimentRunOptions {
@@ -35,17 +51,13 @@ export interface ExperimentRunOptions {
   readonly output: ExperimentOutput;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly nextRun: () => Promise<PlannedRun | null>;
+  readonly nextRun: () => Promise<DueRun | null>;
   readonly onStarted: (run: PlannedRun) => void;
-  readonly onFinished: (finished: FinishedRun) => void;
+  readonly onFinished: (finished: FinishedRun) => void | Promise<void>;
 }
 
-interface OpenRun {
-  readonly run: PlannedRun;
-  readonly outcome: TaskOutcome;
-  readonly failureType: FinishedRun["failureType"];
+interface OpenRun extends FinishedRun {
   readonly evaluations: EvalOutcome[];
-  readonly durationMs: number;
   left: number;
 }
 
@@ -57,22 +69,18 @@ interface EvalJob {
 /** Takes runs to executors: the task, then each evaluator, never more at once than the rules allow. */
 export async function runExperiment(options: ExperimentRunOptions): Promise<void> {
   const { rules, signal, nextRun } = options;
-  const queue = new WorkQueue<PlannedRun, EvalJob>({
-    nextTask: async () => (signal.aborted ? null : await nextRun()),
-    isPhased: rules.isPhased,
-  });
+  const queue = new WorkQueue<DueRun, EvalJob>(async () => (signal.aborted ? null : await nextRun()));
   const failures: unknown[] = [];
   const work = async (): Promise<void> => {
     for (;;) {
       const job = failures.length > 0 ? null : await queue.take();
       if (job === null) return;
       try {
-        if (job.kind === "task") await runTask(job.task, queue, options);
-        else await runEval(job.eval, options);
+        if (job.kind === "eval") await runEval(job.eval, options);
+        else await runTask(job.task, queue, options);
       } catch (error) {
         failures.push(error);
       } finally {
-        if (job.kind === "task") queue.taskAnswered();
         queue.done();
       }
     }
@@ -82,75 +90,64 @@ export async function runExperiment(options: ExperimentRunOptions): Promise<void
 }
 
 async function runTask(
-  run: PlannedRun,
-  queue: WorkQueue<PlannedRun, EvalJob>,
+  { run, known }: DueRun,
+  queue: WorkQueue<DueRun, EvalJob>,
   options: ExperimentRunOptions,
 ): Promise<void> {
-  const { clock, output, rules, evaluators, signal } = options;
-  const earlier = output.earlier.get(run.runId);
-  if (earlier !== undefined) {
-    const open = openRun(run, earlier.outcome, null, 0);
-    open.evaluations.push(...earlier.evaluations.values());
-    return evaluate(
-      open,
-      evaluators.filter((name) => !earlier.evaluations.has(name)),
-      queue,
-      options,
-    );
-  }
-  options.onStarted(run);
-  const startedAt = clock.now();
+  const { clock, output, signal } = options;
+  if (signal.aborted) return;
+  const started = clock.now();
   const began = clock.monotonic();
+  const evaluations = known === null ? [] : [...known.evaluations.values()];
+  if (known !== null) return evaluate({ ...known, run, evaluations, isKept: true, left: 0 }, queue, options);
+  options.onStarted(run);
   const { outcome, failureType } = await callTask(run, options);
-  const open = openRun(run, outcome, failureType, clock.monotonic() - began);
+  const durationMs = clock.monotonic() - began;
+  const open: OpenRun = { run, outcome, failureType, evaluations, durationMs, isKept: false, left: 0 };
   // What the end of the experiment cut off runs again.
   if (failureType === "run_cancelled") return options.onFinished(open);
-  await output.saveRun({ run, outcome, startedAt, completedAt: clock.now() });
-  const wanted = outcome.error === null || rules.evaluatesFailed ? evaluators : [];
+  await output.saveRun({ run, outcome, startedAt: started, completedAt: clock.now() });
   if (signal.aborted) return options.onFinished(open);
-  evaluate(open, wanted, queue, options);
+  await evaluate(open, queue, options);
 }
 
-function openRun(
-  run: PlannedRun,
-  outcome: TaskOutcome,
-  failureType: FinishedRun["failureType"],
-  durationMs: number,
-): OpenRun {
-  return { run, outcome, failureType, evaluations: [], durationMs, left: 0 };
-}
-
-function evaluate(
+/** Asks for the evaluations that are missing; a run that needs none is finished. */
+async function evaluate(
   open: OpenRun,
-  names: readonly string[],
-  queue: WorkQueue<PlannedRun, EvalJob>,
-  { onFinished }: ExperimentRunOptions,
-): void {
-  open.left = names.length;
-  if (names.length === 0) onFinished(open);
-  else queue.push(names.map((evaluator) => ({ open, evaluator })));
+  queue: WorkQueue<DueRun, EvalJob>,
+  { evaluators, rules, onFinished, onStarted }: ExperimentRunOptions,
+): Promise<void> {
+  const isWorthIt = open.outcome.error === null || rules.evaluatesFailed;
+  const missing = isWorthIt ? evaluators.filter((name) => !open.evaluations.some((one) => one.evaluator === name)) : [];
+  if (missing.length === 0) return await onFinished(open);
+  if (open.isKept) onStarted(open.run);
+  const asked: OpenRun = { ...open, isKept: false, left: missing.length };
+  queue.push(missing.map((evaluator) => ({ open: asked, evaluator })));
 }
 
 async function callTask(
   { runId, example, repetition }: PlannedRun,
   { pool, params, rules, clock, signal }: ExperimentRunOptions,
-): Promise<{ outcome: TaskOutcome; failureType: FinishedRun["failureType"] }> {
+): Promise<{ outcome: TaskOutcome; failureType: FailureType | null }> {
   const input = `{"id":${toRaw(example.id)},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)},"run_id":${toRaw(runId)},"repetition_number":${repetition},"params":${params}}`;
-  using deadline = startDeadline({ clock, limitMs: rules.taskLimitMs, parent: signal, what: "the task" });
   try {
-    const outcome = await pool.call(runId, (executor) =>
-      executor.runTask({ runId, input: input as RawJson, signal: deadline.signal }),
-    );
+    const outcome = await pool.call(runId, signal, async (executor) => {
+      using deadline = startDeadline({ clock, limitMs: rules.taskLimitMs, parent: signal, what: "the task" });
+      return await executor.runTask({ runId, input: input as RawJson, signal: deadline.signal });
+    });
     return { outcome, failureType: outcome.error === null ? null : "task_failed" };
   } catch (error) {
-    if (!(error instanceof ExecutorLost) && !deadline.signal.aborted) throw error;
-    const failureType = signal.aborted
-      ? "run_cancelled"
-      : isAbort(error, "deadline")
-        ? "task_timeout"
-        : "executor_lost";
+    const failureType = failureTypeOf(error, signal);
     return { outcome: { output: null, metadata: null, error: messageOf(error), isCancelled: false }, failureType };
   }
+}
+
+/** What kept an executor from answering; throws what says that no executor can be had. */
+function failureTypeOf(error: unknown, signal: AbortSignal): FailureType {
+  if (signal.aborted) return "run_cancelled";
+  if (isAbort(error, "deadline")) return "task_timeout";
+  if (error instanceof ExecutorLost) return "executor_lost";
+  throw error;
 }
 
 async function runEval({ open, evaluator }: EvalJob, options: ExperimentRunOptions): Promise<void> {
@@ -160,7 +157,7 @@ async function runEval({ open, evaluator }: EvalJob, options: ExperimentRunOptio
     open.evaluations.push(evaluation);
     await options.output.saveEvaluation(run, evaluation);
   }
-  if (--open.left === 0) options.onFinished(open);
+  if (--open.left === 0) await options.onFinished(open);
 }
 
 /** Null when the experiment ended first. */
@@ -172,19 +169,14 @@ async function callEval(
 ): Promise<EvalOutcome | null> {
   const id = toRaw(runId);
   const input = `{"example":{"id":${toRaw(example.id)},"run_id":${id},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)}},"actual_output":${outcome.output ?? "null"}${member("expected_output", example.output)}${member("task_metadata", outcome.metadata)},"params":${params},"run_id":${id}}`;
-  using deadline = startDeadline({
-    clock,
-    limitMs: rules.evalLimitMs,
-    parent: signal,
-    what: `evaluator "${evaluator}"`,
-  });
   try {
-    return await pool.call(runId, (executor) =>
-      executor.runEval({ runId, evaluator, input: input as RawJson, signal: deadline.signal }),
-    );
+    return await pool.call(`${runId} ${evaluator}`, signal, async (executor) => {
+      const what = `evaluator "${evaluator}"`;
+      using deadline = startDeadline({ clock, limitMs: rules.evalLimitMs, parent: signal, what });
+      return await executor.runEval({ runId, evaluator, input: input as RawJson, signal: deadline.signal });
+    });
   } catch (error) {
-    if (signal.aborted) return null;
-    if (!(error instanceof ExecutorLost) && !deadline.signal.aborted) throw error;
+    if (failureTypeOf(error, signal) === "run_cancelled") return null;
     return { evaluator, score: null, label: null, explanation: null, metadata: null, error: messageOf(error) };
   }
 }

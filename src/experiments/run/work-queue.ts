@@ -3,89 +3,81 @@ export type Job<Task, Eval> =
   | { readonly kind: "task"; readonly task: Task }
   | { readonly kind: "eval"; readonly eval: Eval };
 
-export interface WorkQueueOptions<Task> {
-  /** The next task, null at the end. Never asked twice at a time. */
-  readonly nextTask: () => Promise<Task | null>;
-  /** Holds evaluations back until the last task has been answered. */
-  readonly isPhased: boolean;
-}
-
 /** Hands out evaluations before new tasks; nobody waits while there is something to do, and nobody leaves too early. */
 export class WorkQueue<Task, Eval> {
-  readonly #options: WorkQueueOptions<Task>;
-  #evals: Eval[] = [];
-  #running = 0;
+  readonly #nextTask: () => Promise<Task | null>;
+  readonly #evals: Eval[] = [];
+  readonly #waiting: (() => void)[] = [];
+  /** The task that is handed out next, once it has been read. */
+  #next: Task | null = null;
+  #isReading = false;
   #isDry = false;
-  #asking: Promise<unknown> = Promise.resolve();
-  #wake = Promise.withResolvers<void>();
+  #failure: { readonly error: unknown } | null = null;
+  #running = 0;
 
-  constructor(options: WorkQueueOptions<Task>) {
-    this.#options = options;
+  /** `nextTask` gives null at the end, and is never asked twice at a time. */
+  constructor(nextTask: () => Promise<Task | null>) {
+    this.#nextTask = nextTask;
   }
 
   /** Evaluations that a task's answer asks for. */
   push(evals: readonly Eval[]): void {
     this.#evals.push(...evals);
-    this.#ring();
+    this.#wake(evals.length);
   }
 
   /** Must be called once for each job that was taken. */
   done(): void {
     this.#running--;
-    this.#ring();
+    if (this.#isDry && this.#running === 0) this.#wake(this.#waiting.length);
   }
 
-  /** Null when there is nothing left and nothing can come. */
+  /** Null when there is nothing left and nothing can come; rejects once the next task could not be read. */
   async take(): Promise<Job<Task, Eval> | null> {
     for (;;) {
-      const evaluation = this.#takeEval();
-      if (evaluation !== null) return evaluation;
-      if (!this.#isDry) {
-        const task = await this.#takeTask();
-        if (task !== null) return task;
-        continue;
-      }
-      if (this.#running === 0 && this.#evals.length === 0) return null;
-      await this.#wake.promise;
+      const job = this.#takeReady();
+      if (job !== null) return job;
+      if (this.#failure !== null) throw this.#failure.error;
+      if (this.#isDry && this.#running === 0) return null;
+      this.#read();
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
-  #takeEval(): Job<Task, Eval> | null {
-    if (this.#options.isPhased && !(this.#isDry && this.#tasksRunning === 0)) return null;
-    const next = this.#evals.shift();
-    if (next === undefined) return null;
-    this.#running++;
-    return { kind: "eval", eval: next };
-  }
-
-  #tasksRunning = 0;
-
-  async #takeTask(): Promise<Job<Task, Eval> | null> {
-    const turn = this.#asking.then(async () => {
-      // An evaluation that came meanwhile goes first.
-      if (this.#isDry || (this.#evals.length > 0 && !this.#options.isPhased)) return null;
-      const task = await this.#options.nextTask();
-      if (task === null) this.#isDry = true;
-      else this.#running++;
-      this.#ring();
-      return task;
-    });
-    this.#asking = turn.catch(() => {});
-    const task = await turn;
+  #takeReady(): Job<Task, Eval> | null {
+    const evaluation = this.#evals.shift();
+    if (evaluation !== undefined) {
+      this.#running++;
+      return { kind: "eval", eval: evaluation };
+    }
+    const task = this.#next;
     if (task === null) return null;
-    this.#tasksRunning++;
+    this.#next = null;
+    this.#running++;
+    this.#read();
     return { kind: "task", task };
   }
 
-  /** A task was answered, whatever the answer is. */
-  taskAnswered(): void {
-    this.#tasksRunning--;
-    this.#ring();
+  /** Reads one task ahead. */
+  #read(): void {
+    if (this.#isReading || this.#isDry || this.#next !== null || this.#failure !== null) return;
+    this.#isReading = true;
+    this.#nextTask().then(
+      (task) => {
+        this.#isReading = false;
+        this.#next = task;
+        if (task === null) this.#isDry = true;
+        this.#wake(task === null ? this.#waiting.length : 1);
+      },
+      (error: unknown) => {
+        this.#isReading = false;
+        this.#failure = { error };
+        this.#wake(this.#waiting.length);
+      },
+    );
   }
 
-  #ring(): void {
-    const { resolve } = this.#wake;
-    this.#wake = Promise.withResolvers<void>();
-    resolve();
+  #wake(count: number): void {
+    for (const resolve of this.#waiting.splice(0, count)) resolve();
   }
 }

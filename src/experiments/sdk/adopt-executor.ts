@@ -5,7 +5,7 @@ import { startDeadline } from "../../engine/deadline.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import type { EvalOutcome } from "../executor/executor.ts";
 import type { PoolMember } from "../executor/executor-pool.ts";
-import { defaultLimits, type StartRequest } from "../executor/start-executor.ts";
+import { defaultLimits, type StartRequest } from "../executor/start-request.ts";
 import type { EvalAnswer, EvalInput, TaskInput } from "../protocol.ts";
 import type { Executor } from "./executor.ts";
 
@@ -19,8 +19,9 @@ export async function adoptExecutor(executor: Executor, request: StartRequest): 
     throw new RolloutError("provider_unavailable", `the executor refused to be set up: ${error ?? "without a reason"}`);
   return {
     discovered,
-    // It lives as long as we do, and nothing can take back what it does not let go.
+    // It lives as long as we do, and nothing can take back what it does not let go: the run goes on beside that.
     gone: new Promise(() => {}),
+    owing: null,
     stuck: new Promise(() => {}),
     async runTask({ input, signal: stop }) {
       const work = executor.runTask(parseRaw(input) as TaskInput, { signal: stop });
@@ -41,8 +42,8 @@ export async function adoptExecutor(executor: Executor, request: StartRequest): 
     async runAggregate({ aggregate, resultsPath, params: raw, signal: stop }) {
       const input = { results_path: resultsPath, params: parseRaw(raw) as JsonObject };
       const answer = await raceWithSignal(executor.runAggregate(aggregate, input, { signal: stop }), stop, () => {});
-      const { score, error: failed } = readAnswer(aggregate, { run_id: "", evaluator: aggregate, ...answer });
-      return { id: 0, ...answer, score, error: failed };
+      const { evaluator: _evaluator, ...read } = readAnswer(aggregate, { run_id: "", evaluator: aggregate, ...answer });
+      return { id: 0, aggregate, ...read, metadata: answer.metadata ?? null };
     },
     async shutdown() {
       const limitMs = defaultLimits.shutdownMs;

@@ -15,7 +15,7 @@ export function openCollectedOutput(): CollectedOutput {
   const kept = new Map<number, Omit<RunRecord, "evaluations"> & { readonly evaluations: RecordedEvaluation[] }>();
   return {
     location: "",
-    earlier: new Map(),
+    findEarlier: null,
     get runs() {
       return [...kept].sort(([a], [b]) => a - b).map(([, record]) => record);
     },

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { parseRaw, toRaw, type RawJson } from "../../base/raw-json.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import type { ExecutorListener } from "../executor/executor-voice.ts";
-import { defaultLimits, type ProcessWish } from "../executor/start-executor.ts";
+import { defaultLimits, type ProcessWish } from "../executor/start-request.ts";
 import { SubprocessExecutor } from "../executor/subprocess-executor.ts";
 import type { Executor } from "./executor.ts";
 

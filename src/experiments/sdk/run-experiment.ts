@@ -8,9 +8,12 @@ import { toJson } from "../../base/to-json.ts";
 import type { RunListener } from "../../store/run.ts";
 import { chooseCommand } from "../executor/choose-command.ts";
 import type { ExecutorNote } from "../executor/executor-voice.ts";
-import { startsProcess, type StartExecutor } from "../executor/start-executor.ts";
-import { performExperiment, type ExperimentSummary } from "../perform-experiment.ts";
+import type { PoolMember } from "../executor/executor-pool.ts";
+import { defaultLimits, type StartRequest } from "../executor/start-request.ts";
+import { SubprocessExecutor } from "../executor/subprocess-executor.ts";
+import { performExperiment } from "../perform-experiment.ts";
 import type { Example } from "../run/example.ts";
+import type { ExperimentSummary } from "../run/experiment-tally.ts";
 import { readExamples } from "../run/read-examples.ts";
 import { adoptExecutor } from "./adopt-executor.ts";
 import { openCollectedOutput } from "./collected-output.ts";
@@ -91,26 +94,28 @@ export async function runExperiment<Params extends JsonObject>(
   for await (const _example of read()) exampleCount++;
   if (exampleCount === 0) throw new RolloutError("usage_invalid", "there are no examples");
   const output = openCollectedOutput();
+  const { signal, onNote = () => {} } = request;
+  const params = toJson(request.params ?? {}).json as JsonObject;
+  const start = chooseStart(request, place);
   const summary = await performExperiment({
     id: randomUUID(),
-    startExecutor: chooseStart(request, place),
-    params: toJson(request.params ?? {}).json as JsonObject,
+    startExecutor: (workers) => start({ maxWorkers: workers, params, clock: place.clock, signal, onNote }),
+    params,
     repetitions,
     processes: 1,
     rules: {
       maxWorkers,
       taskLimitMs,
       evalLimitMs,
-      isPhased: request.phased === true,
       evaluatesFailed: request.evaluateFailed === true,
     },
+    isPhased: request.phased === true,
     exampleCount,
     examples: read,
     openOutput: async () => output,
     clock: place.clock,
-    signal: request.signal,
+    signal,
     onEvent: request.onEvent ?? (() => {}),
-    onNote: request.onNote ?? (() => {}),
   });
   return { ...summary, runs: output.runs };
 }
@@ -118,13 +123,13 @@ export async function runExperiment<Params extends JsonObject>(
 function chooseStart<Params extends JsonObject>(
   choice: ExecutorChoice<Params>,
   { host, packageDir }: ExperimentPlace,
-): StartExecutor {
+): (request: StartRequest) => Promise<PoolMember> {
   if ("experiment" in choice) return (request) => adoptExecutor(createExecutor(choice.experiment), request);
   if ("executor" in choice) return (request) => adoptExecutor(choice.executor, request);
   const { env, cwd, execPath } = host;
   const command =
     "file" in choice ? chooseCommand({ file: choice.file, executor: undefined, execPath, packageDir }) : choice.command;
-  return startsProcess({ command, env, cwd });
+  return (request) => SubprocessExecutor.start({ command, env, cwd, limits: defaultLimits, ...request });
 }
 
 async function* listExamples(examples: readonly ExampleInput[]): AsyncIterable<Example> {

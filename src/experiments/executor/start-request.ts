@@ -1,16 +1,13 @@
 import type { Clock } from "../../base/clock.ts";
-import type { PoolMember } from "./executor-pool.ts";
 import type { ExecutorListener } from "./executor-voice.ts";
-import { SubprocessExecutor, type ExecutorLimits, type ExecutorSetup } from "./subprocess-executor.ts";
+import type { ExecutorLimits, ExecutorSetup } from "./subprocess-executor.ts";
 
+/** What an executor that is ready for tasks is started with. */
 export interface StartRequest extends ExecutorSetup {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onNote: ExecutorListener;
 }
-
-/** Starts an executor that is ready for tasks; rejects when it cannot be used. */
-export type StartExecutor = (request: StartRequest) => Promise<PoolMember>;
 
 /** What an executor's process is started with. */
 export interface ProcessWish {
@@ -20,8 +17,3 @@ export interface ProcessWish {
 }
 
 export const defaultLimits: ExecutorLimits = { discoverMs: 30_000, initMs: 60_000, shutdownMs: 10_000 };
-
-/** Starts each executor in a process of its own. */
-export function startsProcess(wish: ProcessWish): StartExecutor {
-  return (request) => SubprocessExecutor.start({ ...wish, ...request, limits: defaultLimits });
-}

@@ -1,0 +1,70 @@
+import { createReadStream } from "node:fs";
+import { parseRaw, toRaw, type RawJson } from "../../base/raw-json.ts";
+import type { EvalOutcome } from "../executor/executor.ts";
+import { LineSplitter } from "../wire/line-splitter.ts";
+import type { Example } from "./example.ts";
+import type { DueRun, FailureType, FinishedRun } from "./experiment-run.ts";
+import { openScratchFile } from "./scratch-file.ts";
+
+/** Runs whose tasks were answered and that wait for their evaluations, on disk: there may be millions. */
+export interface AnsweredFile extends AsyncDisposable {
+  add(finished: FinishedRun): Promise<void>;
+  /** From the first to the last. */
+  read(): AsyncIterable<DueRun>;
+}
+
+/** A file of its own that goes when it is disposed. */
+export async function openAnsweredFile(): Promise<AnsweredFile> {
+  const file = await openScratchFile();
+  return {
+    add: (finished) => file.append(toLine(finished)),
+    async *read() {
+      let ready: DueRun[] = [];
+      const splitter = new LineSplitter(Number.POSITIVE_INFINITY, (line) => ready.push(fromLine(line)), noOverlong);
+      for await (const chunk of createReadStream(file.path)) {
+        splitter.push(chunk as Buffer);
+        yield* ready;
+        ready = [];
+      }
+    },
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+  };
+}
+
+interface Line {
+  readonly index: number;
+  readonly runId: string;
+  readonly example: Example;
+  readonly repetition: number;
+  readonly output: RawJson | null;
+  readonly metadata: RawJson | null;
+  readonly error: string | null;
+  readonly failureType: FailureType | null;
+  readonly evaluations: readonly EvalOutcome[];
+  readonly durationMs: number;
+}
+
+// Raw JSON goes in as text: printing a text is cheaper than reading what is in it.
+function toLine({ run, outcome, failureType, evaluations, durationMs }: FinishedRun): string {
+  const { output, metadata, error } = outcome;
+  const line: Line = { ...run, output, metadata, error, failureType, evaluations, durationMs };
+  return toRaw(line);
+}
+
+function fromLine(text: string): DueRun {
+  const line = parseRaw(text as RawJson) as Line;
+  const { index, runId, example, repetition, output, metadata, error, failureType, durationMs } = line;
+  return {
+    run: { index, runId, example, repetition },
+    known: {
+      outcome: { output, metadata, error, isCancelled: false },
+      evaluations: new Map(line.evaluations.map((one) => [one.evaluator, one])),
+      failureType,
+      durationMs,
+    },
+  };
+}
+
+function noOverlong(): void {
+  throw new Error("a line of ours is too long to be read");
+}
