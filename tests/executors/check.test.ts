@@ -87,8 +87,8 @@ describe("an executor that keeps every rule", () => {
   });
 
   test("of cat-experiments", limit, async (context) => {
-    const { status } = spawnSync("cat-experiments-executor", ["--help"]);
-    if (status !== 0) cannotRun(context, "cat-experiments is not installed");
+    if (spawnSync("sh", ["-c", "command -v cat-experiments-executor"]).status !== 0)
+      cannotRun(context, "cat-experiments is not installed");
     const room = await makeRoom();
     await room.write("double.py", cat);
     const found = await check(room, [
@@ -100,9 +100,9 @@ describe("an executor that keeps every rule", () => {
       "cat-experiments-executor",
       "double.py",
     ]);
-    expect(verdicts(found, "pass")).toEqual(
-      expect.arrayContaining(["discover", "init", "task", "several", "evaluators", "shutdown"]),
-    );
+    // A line that is JSON and no object ends it.
+    expect(verdicts(found, "fail")).toEqual(["invalid-line"]);
+    expect(verdicts(found, "pass")).toContain("shutdown-waits");
   });
 });
 
@@ -130,7 +130,7 @@ const reasons: Readonly<Record<string, RegExp>> = {
   task: /the answer to the task task#1 exceeded its limit/,
   "task-error": /the answer has no error/,
   several: /answers that nobody asked for/,
-  "run-id": /the answer to the task a#b .* exceeded its limit/,
+  "run-id": /the answer to the task a#b [^]* exceeded its limit/,
   "long-line": /the answer to the task long#1 exceeded its limit/,
   pieces: /the answer to the task pieces#1 exceeded its limit/,
   evaluators: /eval-answer\.schema\.json says: score/,
@@ -159,7 +159,7 @@ test("every rule is seen to be broken", () => {
 
 test.each(Object.entries(reasons))("an executor that breaks the rule %s is told why", limit, async (rule, why) => {
   const room = await makeRoom();
-  const words = ["--input", "3", "--expected", "6", "--bad-input", '"bad"', "--timeout", "6", "--rule", rule];
+  const words = ["--input", "3", "--expected", "6", "--bad-input", '"bad"', "--timeout", "5", "--rule", rule];
   const found = await check(room, [...words, "--", process.execPath, oddExecutor], { ODD: rule });
   const broken = found.rules.find((one) => one.rule === rule);
   expect(broken).toMatchObject({ verdict: "fail", why: expect.stringMatching(why) as string });
