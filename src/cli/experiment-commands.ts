@@ -5,7 +5,7 @@ import { collect, wholeNumber } from "./job-options.ts";
 /** Makes a command out of its name, what it does, and examples of it. */
 export type MakeCommand = (name: string, summary: string, lines: readonly string[], under?: Command) => Command;
 
-/** Adds `rollout experiment` and what stands below it. */
+/** Adds `rollout experiment`, `rollout executor` and what stands below them. */
 export function addExperimentCommands(
   make: MakeCommand,
   context: CliContext,
@@ -48,6 +48,24 @@ export function addExperimentCommands(
       await (await import("./commands/experiment-score.ts")).experimentScoreCommand(id, file, options, context),
     ),
   );
+
+  const executor = make("executor", "programs that run the tasks and evaluators of experiments", [
+    "rollout executor check my_experiment.py --input 1",
+    "rollout executor check --input '\"two words\"' -- bash my-executor.sh",
+  ]);
+  executor
+    .command("check")
+    .description("check an executor in any language against every rule of the protocol")
+    .argument("<command...>", "what starts it, behind --; or a .py, .ts or .js file")
+    .option("--input <json>", "an input that its task takes (default: null)")
+    .option("--expected <json>", "what is expected of that input")
+    .option("--bad-input <json>", "an input that its task fails on")
+    .option("--rule <name>", "only this rule (repeatable)", collect)
+    .option("--timeout <seconds>", "for each answer", Number, 10)
+    .option("--json", "as one JSON object")
+    .action(async (words: string[], options) =>
+      setExitCode(await (await import("./commands/executor-check.ts")).executorCheckCommand(words, options, context)),
+    );
 }
 
 function addSharedOptions(command: Command): Command {

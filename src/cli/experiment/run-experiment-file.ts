@@ -6,6 +6,7 @@ import { isDiskFull, RolloutError } from "../../base/rollout-error.ts";
 import { shownPath } from "../../base/shown-path.ts";
 import { chooseCommand } from "../../experiments/executor/choose-command.ts";
 import type { ExecutorNote } from "../../experiments/executor/executor-voice.ts";
+import { defaultLimits } from "../../experiments/executor/start-request.ts";
 import { SubprocessExecutor } from "../../experiments/executor/subprocess-executor.ts";
 import { isWhole } from "../../experiments/output/summary-json.ts";
 import { performExperiment, type ExperimentOptions } from "../../experiments/perform-experiment.ts";
@@ -43,8 +44,6 @@ export interface Told {
   readonly interrupts: Interrupts;
 }
 
-const limits = { discoverMs: 30_000, initMs: 60_000, shutdownMs: 10_000 };
-
 /** Has an experiment file do its work, tells of it, and returns the exit code. */
 export async function runExperimentFile(
   work: ExperimentWork,
@@ -68,7 +67,7 @@ export async function runExperimentFile(
         cwd: host.cwd,
         maxWorkers,
         params,
-        limits,
+        limits: defaultLimits,
         clock,
         signal,
         onNote,
