@@ -31,6 +31,7 @@ export class ExecutorProcess {
   /** It answers on the private channel: what is on its stdout is print, whatever it looks like. */
   #isPrivate = false;
   #how: string | null = null;
+  #exitCode: number | null = null;
 
   constructor(options: ProcessOptions) {
     this.#options = options;
@@ -62,8 +63,18 @@ export class ExecutorProcess {
     return this.#complaint.trim();
   }
 
+  /** Null while it lives, and when a signal ended it. */
+  get exitCode(): number | null {
+    return this.#exitCode;
+  }
+
   write(line: string): void {
-    this.#stdin.write(`${line}\n`);
+    this.writePart(`${line}\n`);
+  }
+
+  /** Less than a line, or more. */
+  writePart(text: string): void {
+    this.#stdin.write(text);
   }
 
   endInput(): void {
@@ -118,7 +129,10 @@ export class ExecutorProcess {
     this.#child.on("error", (error) => this.#onGone(`it cannot be started: ${error.message}`));
     // What it left running would hold its output open.
     this.#child.on("exit", () => this.signal("SIGKILL"));
-    this.#child.on("close", (code, signal) => this.#onGone(`it ended with ${signal ?? `exit code ${code}`}`));
+    this.#child.on("close", (code, signal) => {
+      this.#exitCode = code;
+      this.#onGone(`it ended with ${signal ?? `exit code ${code}`}`);
+    });
   }
 
   #complain(text: string): void {
