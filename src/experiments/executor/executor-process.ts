@@ -28,6 +28,8 @@ export class ExecutorProcess {
   readonly #gone = Promise.withResolvers<string>();
   readonly #unwatch: () => void;
   #complaint = "";
+  /** What is to be written at the end of this turn. */
+  #unsent = "";
   /** It answers on the private channel: what is on its stdout is print, whatever it looks like. */
   #isPrivate = false;
   #how: string | null = null;
@@ -62,11 +64,14 @@ export class ExecutorProcess {
     return this.#complaint.trim();
   }
 
+  /** Lines that are written in one turn of the loop go out together. */
   write(line: string): void {
-    this.#stdin.write(`${line}\n`);
+    if (this.#unsent === "") process.nextTick(() => this.#flush());
+    this.#unsent += `${line}\n`;
   }
 
   endInput(): void {
+    this.#flush();
     this.#stdin.end();
   }
 
@@ -86,6 +91,13 @@ export class ExecutorProcess {
     } catch {
       // Nothing is left of it.
     }
+  }
+
+  #flush(): void {
+    if (this.#unsent === "") return;
+    const text = this.#unsent;
+    this.#unsent = "";
+    this.#stdin.write(text);
   }
 
   get #stdin(): Writable {

@@ -1,11 +1,13 @@
 import type { RawJson } from "../../base/raw-json.ts";
+import type { LimitedCall } from "../../engine/limit-watch.ts";
 
 /** What somebody waits for. */
-export interface Pending {
+export interface Pending extends LimitedCall {
   readonly id: number;
   /** How answers without an id name it. */
   readonly key: string;
   readonly runId: string | null;
+  readonly signal: AbortSignal;
   readonly resolve: (members: ReadonlyMap<string, RawJson>) => void;
   readonly reject: (error: unknown) => void;
 }

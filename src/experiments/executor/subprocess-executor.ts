@@ -3,12 +3,14 @@ import type { JsonObject } from "../../base/json.ts";
 import { parseRaw, toRaw, type RawJson } from "../../base/raw-json.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { startDeadline } from "../../engine/deadline.ts";
+import { LimitWatch } from "../../engine/limit-watch.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { capabilities, type AggregateAnswer, type Capability, type DiscoverAnswer } from "../protocol.ts";
 import { readLine, type WireMessage } from "../wire/read-line.ts";
 import {
   ExecutorLost,
   type AggregateRequest,
+  type CallBounds,
   type EvalOutcome,
   type EvalRequest,
   type Executor,
@@ -43,6 +45,15 @@ export interface SubprocessOptions {
 
 type Members = ReadonlyMap<string, RawJson>;
 
+interface Call {
+  /** How answers without an id name it. */
+  readonly key: string;
+  readonly runId: string | null;
+  /** For people. */
+  readonly what: string;
+  readonly bounds: CallBounds;
+}
+
 const heartbeatMs = 5000;
 const graceMs = 2000;
 // An executor that has not come back this long after a limit does not come back.
@@ -54,6 +65,9 @@ export class SubprocessExecutor implements Executor {
   readonly #process: ExecutorProcess;
   readonly #options: SubprocessOptions;
   readonly #pending = new PendingAnswers();
+  readonly #limits: LimitWatch;
+  /** What calls of a run end by; they are few, however many calls there are. */
+  readonly #followed = new Map<AbortSignal, () => void>();
   readonly #stuck = Promise.withResolvers<void>();
   #owing: PromiseWithResolvers<void> | null = null;
   #discovered: DiscoverAnswer = { protocol_version: "1.0", evaluators: [], params: {} };
@@ -64,6 +78,7 @@ export class SubprocessExecutor implements Executor {
 
   private constructor(options: SubprocessOptions) {
     this.#options = options;
+    this.#limits = new LimitWatch(options.clock);
     this.#process = new ExecutorProcess({
       ...options,
       onLine: (line) => this.#hear(line),
@@ -105,30 +120,25 @@ export class SubprocessExecutor implements Executor {
     return this.#stuck.promise;
   }
 
-  async runTask({ runId, input, signal }: TaskRequest): Promise<TaskOutcome> {
-    const members = await this.#ask(`task ${runId}`, runId, signal, (id) => `{"cmd":"run_task"${id},"input":${input}}`);
-    return readTaskOutcome(members);
+  async runTask({ runId, input, ...bounds }: TaskRequest): Promise<TaskOutcome> {
+    const call = { key: `task ${runId}`, runId, what: "the task", bounds };
+    return readTaskOutcome(await this.#ask(call, (id) => `{"cmd":"run_task"${id},"input":${input}}`));
   }
 
-  async runEval({ runId, evaluator, input, signal }: EvalRequest): Promise<EvalOutcome> {
+  async runEval({ runId, evaluator, input, ...bounds }: EvalRequest): Promise<EvalOutcome> {
     const name = toRaw(evaluator);
     const wish = this.#takesOneEvaluator ? `"evaluator":${name}` : `"evaluators":[${name}]`;
-    const members = await this.#ask(
-      `eval ${runId} ${evaluator}`,
-      runId,
-      signal,
-      (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`,
-    );
+    const call = { key: `eval ${runId} ${evaluator}`, runId, what: `evaluator "${evaluator}"`, bounds };
+    const members = await this.#ask(call, (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`);
     return readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
   }
 
-  async runAggregate({ aggregate, resultsPath, params, signal }: AggregateRequest): Promise<AggregateAnswer> {
+  async runAggregate({ aggregate, resultsPath, params, ...bounds }: AggregateRequest): Promise<AggregateAnswer> {
     if (!this.#used.has("aggregate")) throw new Error("the executor takes no aggregates");
     const input = `{"results_path":${toRaw(resultsPath)},"params":${params}}`;
+    const call = { key: `aggregate ${aggregate}`, runId: null, what: `aggregate "${aggregate}"`, bounds };
     const members = await this.#ask(
-      `aggregate ${aggregate}`,
-      null,
-      signal,
+      call,
       (id) => `{"cmd":"run_aggregate"${id},"aggregate":${toRaw(aggregate)},"input":${input}}`,
     );
     return readAggregate(members, aggregate, members.has(nonFiniteMark));
@@ -187,33 +197,36 @@ export class SubprocessExecutor implements Executor {
     }
   }
 
-  #ask(key: string, runId: string | null, signal: AbortSignal, write: (id: string) => string): Promise<Members> {
+  #ask({ key, runId, what, bounds }: Call, write: (id: string) => string): Promise<Members> {
+    const { limitMs, signal } = bounds;
     if (this.#process.how !== null) return Promise.reject(new ExecutorLost(this.#process.how));
     if (signal.aborted) return Promise.reject(signal.reason);
-    const { promise, resolve, reject } = Promise.withResolvers<Members>();
     const id = ++this.#count;
+    return new Promise((resolve, reject) => {
+      const dueAt = this.#options.clock.monotonic() + limitMs;
+      const onExceeded = (reason: unknown): void => this.#end(pending, reason);
+      const pending: Pending = { id, key, runId, what, limitMs, dueAt, signal, onExceeded, resolve, reject };
+      this.#follow(signal);
+      this.#pending.add(pending);
+      this.#limits.add(pending);
+      this.#process.write(write(this.#used.has("ids") ? `,"id":${id}` : ""));
+    });
+  }
+
+  #follow(signal: AbortSignal): void {
+    if (this.#followed.has(signal)) return;
     const onAbort = (): void => {
-      this.#giveUp(pending);
-      reject(signal.reason);
+      for (const pending of this.#pending.all) if (pending.signal === signal) this.#end(pending, signal.reason);
     };
-    const settled = (): void => signal.removeEventListener("abort", onAbort);
-    const pending: Pending = {
-      id,
-      key,
-      runId,
-      resolve: (members) => {
-        settled();
-        resolve(members);
-      },
-      reject: (error) => {
-        settled();
-        reject(error);
-      },
-    };
+    this.#followed.set(signal, onAbort);
     signal.addEventListener("abort", onAbort, { once: true });
-    this.#pending.add(pending);
-    this.#process.write(write(this.#used.has("ids") ? `,"id":${id}` : ""));
-    return promise;
+  }
+
+  /** Nobody waits for its answer any more. */
+  #end(pending: Pending, reason: unknown): void {
+    this.#limits.delete(pending);
+    this.#giveUp(pending);
+    pending.reject(reason);
   }
 
   #giveUp(pending: Pending): void {
@@ -248,8 +261,10 @@ export class SubprocessExecutor implements Executor {
   #hearAnswer({ members, hadNonFinite }: WireMessage, line: string): void {
     const key = keyOf(members);
     const pending = this.#pending.take(numberOf(members, "id"), key);
-    if (pending !== null)
+    if (pending !== null) {
+      this.#limits.delete(pending);
       return pending.resolve(hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members);
+    }
     const why = this.#pending.explain(key);
     if (!this.#pending.owesAny) {
       this.#owing?.resolve();
@@ -264,6 +279,8 @@ export class SubprocessExecutor implements Executor {
 
   #onGone(how: string): void {
     const error = new ExecutorLost(how);
+    this.#limits[Symbol.dispose]();
+    for (const [signal, onAbort] of this.#followed) signal.removeEventListener("abort", onAbort);
     this.#control?.reject(error);
     for (const pending of this.#pending.all) {
       this.#pending.giveUp(pending);
