@@ -45,13 +45,15 @@ export interface SubprocessOptions {
 
 type Members = ReadonlyMap<string, RawJson>;
 
-interface Call {
+interface Call<T> {
   /** How answers without an id name it. */
   readonly key: string;
   readonly runId: string | null;
   /** For people. */
   readonly what: string;
   readonly bounds: CallBounds;
+  /** What its answer says. */
+  readonly read: (members: Members) => T;
 }
 
 const heartbeatMs = 5000;
@@ -120,28 +122,30 @@ export class SubprocessExecutor implements Executor {
     return this.#stuck.promise;
   }
 
-  async runTask({ runId, input, ...bounds }: TaskRequest): Promise<TaskOutcome> {
-    const call = { key: `task ${runId}`, runId, what: "the task", bounds };
-    return readTaskOutcome(await this.#ask(call, (id) => `{"cmd":"run_task"${id},"input":${input}}`));
+  runTask(request: TaskRequest): Promise<TaskOutcome> {
+    const { runId, input } = request;
+    const call = { key: `task ${runId}`, runId, what: "the task", bounds: request, read: readTaskOutcome };
+    return this.#ask(call, (id) => `{"cmd":"run_task"${id},"input":${input}}`);
   }
 
-  async runEval({ runId, evaluator, input, ...bounds }: EvalRequest): Promise<EvalOutcome> {
+  runEval(request: EvalRequest): Promise<EvalOutcome> {
+    const { runId, evaluator, input } = request;
     const name = toRaw(evaluator);
     const wish = this.#takesOneEvaluator ? `"evaluator":${name}` : `"evaluators":[${name}]`;
-    const call = { key: `eval ${runId} ${evaluator}`, runId, what: `evaluator "${evaluator}"`, bounds };
-    const members = await this.#ask(call, (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`);
-    return readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
+    const read = (members: Members): EvalOutcome => readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
+    const what = `evaluator "${evaluator}"`;
+    const call = { key: `eval ${runId} ${evaluator}`, runId, what, bounds: request, read };
+    return this.#ask(call, (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`);
   }
 
-  async runAggregate({ aggregate, resultsPath, params, ...bounds }: AggregateRequest): Promise<AggregateAnswer> {
+  async runAggregate(request: AggregateRequest): Promise<AggregateAnswer> {
+    const { aggregate, resultsPath, params } = request;
     if (!this.#used.has("aggregate")) throw new Error("the executor takes no aggregates");
     const input = `{"results_path":${toRaw(resultsPath)},"params":${params}}`;
-    const call = { key: `aggregate ${aggregate}`, runId: null, what: `aggregate "${aggregate}"`, bounds };
-    const members = await this.#ask(
-      call,
-      (id) => `{"cmd":"run_aggregate"${id},"aggregate":${toRaw(aggregate)},"input":${input}}`,
-    );
-    return readAggregate(members, aggregate, members.has(nonFiniteMark));
+    const what = `aggregate "${aggregate}"`;
+    const read = (members: Members): AggregateAnswer => readAggregate(members, aggregate, members.has(nonFiniteMark));
+    const call = { key: `aggregate ${aggregate}`, runId: null, what, bounds: request, read };
+    return this.#ask(call, (id) => `{"cmd":"run_aggregate"${id},"aggregate":${toRaw(aggregate)},"input":${input}}`);
   }
 
   async shutdown(): Promise<void> {
@@ -197,12 +201,13 @@ export class SubprocessExecutor implements Executor {
     }
   }
 
-  #ask({ key, runId, what, bounds }: Call, write: (id: string) => string): Promise<Members> {
+  #ask<T>({ key, runId, what, bounds, read }: Call<T>, write: (id: string) => string): Promise<T> {
     const { limitMs, signal } = bounds;
     if (this.#process.how !== null) return Promise.reject(new ExecutorLost(this.#process.how));
     if (signal.aborted) return Promise.reject(signal.reason);
     const id = ++this.#count;
-    return new Promise((resolve, reject) => {
+    return new Promise((settle, reject) => {
+      const resolve = (members: Members): void => settle(read(members));
       const dueAt = this.#options.clock.monotonic() + limitMs;
       const onExceeded = (reason: unknown): void => this.#end(pending, reason);
       const pending: Pending = { id, key, runId, what, limitMs, dueAt, signal, onExceeded, resolve, reject };
