@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseRaw, scanObject } from "./raw-json.ts";
+import { parseRaw, scanObject, toRaw } from "./raw-json.ts";
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -78,4 +78,13 @@ test("neither depth nor length takes it down", () => {
   expect(scanObject(`{"a":${"[".repeat(100_000)}`)).toBeNull();
   expect(scanObject(`{"a":"${"x".repeat(5_000_000)}"}`)?.get("a")).toHaveLength(5_000_002);
   expect(scanObject(`{"a":"${"\\n".repeat(1_000_000)}"}`)?.get("a")).toHaveLength(2_000_002);
+});
+
+test("a value is printed as a printer prints it", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), fc.string({ unit: "binary" }), fc.string()), (value) => {
+      expect(toRaw(value)).toBe(JSON.stringify(value));
+    }),
+  );
+  expect(toRaw(undefined)).toBe("null");
 });

@@ -23,7 +23,19 @@ export function scanObjectAt(
 
 /** A value as JSON text; for what is made here and goes out with text that was passed on. */
 export function toRaw(value: unknown): RawJson {
+  // What most lines are made of needs no printer.
+  if (value === null) return "null" as RawJson;
+  if (typeof value === "string" && value.length <= shortText && isPlain(value)) return `"${value}"` as RawJson;
   return (JSON.stringify(value) ?? "null") as RawJson;
+}
+
+/** Whether a text stands in JSON as it is. */
+function isPlain(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 32 || code > 126 || code === quote || code === backslash) return false;
+  }
+  return true;
 }
 
 /** The value of JSON text that was found to be valid. */
@@ -34,6 +46,7 @@ export function parseRaw(text: RawJson): unknown {
 const [quote, backslash, comma, colon] = [34, 92, 44, 58];
 const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93];
 const deepest = 1000;
+const shortText = 64;
 const longText = 512;
 const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code));
 
