@@ -8,12 +8,13 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   engine: ["base"],
   scoring: ["base"],
   analysis: ["base"],
+  formats: ["base"],
   environments: ["engine", "analysis", "base"],
   store: ["engine", "analysis", "base"],
   report: ["store", "engine", "analysis", "base"],
   jobs: ["environments", "store", "engine", "analysis", "base"],
-  datasets: ["store", "scoring", "engine", "analysis", "base"],
-  experiments: ["store", "scoring", "engine", "analysis", "base"],
+  datasets: ["store", "scoring", "engine", "analysis", "formats", "base"],
+  experiments: ["store", "scoring", "engine", "analysis", "formats", "base"],
   public: [
     "jobs",
     "datasets",
@@ -24,15 +25,28 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     "engine",
     "scoring",
     "analysis",
+    "formats",
     "base",
   ],
-  cli: ["jobs", "datasets", "experiments", "environments", "store", "report", "engine", "scoring", "analysis", "base"],
+  cli: [
+    "jobs",
+    "datasets",
+    "experiments",
+    "environments",
+    "store",
+    "report",
+    "engine",
+    "scoring",
+    "analysis",
+    "formats",
+    "base",
+  ],
 };
 
 /** What a door may see of a socket: its contract, never an adapter or the registry. */
 const contracts: Readonly<Record<string, readonly string[]>> = {
   environments: ["environment.ts", "provider-config.ts"],
-  store: ["run.ts", "store.ts", "dataset-store.ts", "run-store.ts"],
+  store: ["run.ts", "store.ts", "dataset-store.ts", "run-store.ts", "result-writer.ts", "heart.ts"],
 };
 
 /** Folders inside a socket that its adapters share; the others are adapters and do not know each other. */

@@ -14,8 +14,8 @@ function perItem(outcomes: readonly Outcome[]): { readonly wallUs: number; reado
 
 /** Prints what an item takes on the wall and of the processors, and the most memory that a process had. */
 export function printCosts(costs: Costs, contenders: readonly string[]): void {
-  for (const store of ["memory", "file"]) {
-    for (const name of contenders) {
+  for (const store of ["none", "memory", "file"]) {
+    for (const name of contenders.filter((each) => costs.has(`${each} ${store} 1`))) {
       const cells = [0, 1, 3].map((scorers) => {
         const outcomes = costs.get(`${name} ${store} ${scorers}`) ?? [];
         const { wallUs, cpuUs } = perItem(outcomes);

@@ -8,7 +8,7 @@ const wanted: readonly { readonly name: string; readonly store: string; readonly
   { name: "mastra", store: "file", bar: 50 },
   { name: "evalite", store: "memory", bar: 20 },
   { name: "evalite", store: "file", bar: 20 },
-  { name: "promptfoo", store: "memory", bar: 100 },
+  { name: "promptfoo", store: "none", bar: 100 },
   { name: "promptfoo", store: "file", bar: 100 },
 ];
 

@@ -21,7 +21,7 @@ const deepest = 200;
 class Copier {
   size = 0;
   /** The objects that contain the one being copied. */
-  readonly #above = new Set<object>();
+  #above: Set<object> | null = null;
 
   copy(value: unknown): Json {
     switch (typeof value) {
@@ -44,15 +44,17 @@ class Copier {
   }
 
   #copyObject(value: object): Json {
-    if (this.#above.has(value) || this.#above.size >= deepest) return null;
-    this.#above.add(value);
+    // Made for the first object: most values have none.
+    const above = (this.#above ??= new Set());
+    if (above.has(value) || above.size >= deepest) return null;
+    above.add(value);
     try {
       return this.#copyParts(value);
     } catch {
       // A getter or a proxy that throws has nothing to show.
       return null;
     } finally {
-      this.#above.delete(value);
+      above.delete(value);
     }
   }
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { itemFormats } from "../datasets/dataset/formats/source-entry.ts";
+import { itemFormats } from "../formats/source-entry.ts";
 import type { CliContext } from "./cli-context.ts";
 import { wholeNumber } from "./job-options.ts";
 

@@ -5,7 +5,8 @@ import { readHost } from "../base/host.ts";
 import type { CliContext } from "./cli-context.ts";
 import { addDatasetCommands } from "./dataset-commands.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { addCheckOptions, addJobOptions, collect, setOption, wholeNumber } from "./job-options.ts";
+import { addExperimentCommands } from "./experiment-commands.ts";
+import { addCheckOptions, addJobOptions, setOption, wholeNumber } from "./job-options.ts";
 import { printError } from "./print-error.ts";
 import { addResumeOptions, bindRetryTypes } from "./resume-options.ts";
 import { openTerminal } from "./terminal.ts";
@@ -31,11 +32,13 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
   const { terminal } = context;
   const program = new Command("rollout")
     .description(
-      "Evaluate agents: agents x tasks x attempts, each trial in an environment of its own and marked by the task's own verifier.",
+      "Evaluate agents: agents x tasks x attempts, each trial in an environment of its own and marked by the task's own verifier; with eval, the items of a dataset against a function or an agent, marked by scorers.",
     )
     .version(context.version, "-V, --version", "print the version")
     .usage("<job.yaml> [options]\n       rollout <command> [options]")
     .exitOverride()
+    // What stands behind a command is that command's own.
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
@@ -57,8 +60,8 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       ]),
     );
 
-  const command = (name: string, summary: string, lines: readonly string[]): Command =>
-    program
+  const command = (name: string, summary: string, lines: readonly string[], under = program): Command =>
+    under
       .command(name)
       .description(summary)
       .configureHelp({ sortOptions: false })
@@ -170,37 +173,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       setExitCode(await (await import("./commands/eval.ts")).evalCommand(file, options, context)),
     );
 
-  command("experiment", "run an experiment file, in any language, over the examples of a dataset", [
-    "rollout experiment my_experiment.py --dataset examples.jsonl",
-    "rollout experiment my-experiment.ts --dataset examples.jsonl --param model=small --repetitions 3",
-    "rollout experiment my-experiment.sh --dataset examples.jsonl --executor 'bash executor.sh'",
-    "rollout experiment my_experiment.py --dataset examples.jsonl --dry-run 2",
-  ])
-    .argument("<file>", "a .py, .ts or .js file with a task and evaluators, or whatever --executor takes")
-    .requiredOption("--dataset <file>", "examples: JSON lines or a JSON array with id, input, output, metadata")
-    .option(
-      "--param <name=value>",
-      "a parameter of the experiment; JSON where it is, text otherwise (repeatable)",
-      collect,
-    )
-    .option("--repetitions <n>", "how often each example runs", wholeNumber, 1)
-    .option("--max-workers <n>", "tasks and evaluations at once, over all processes", wholeNumber, 4)
-    .option("--processes <n>", "executor processes", wholeNumber, 1)
-    .option("--name <name>", "name of the experiment's directory")
-    .option("--dry-run [n]", "only the first n examples (1), and keep nothing", wholeNumber)
-    .option("--resume <id>", "run what is left of the experiment of this name")
-    .option("--phased", "evaluate only once every task has been answered")
-    .option("--evaluate-failed", "also evaluate tasks that failed")
-    .option("--output-dir <directory>", "where experiments are kept", "experiments")
-    .option("--executor <command>", "what runs the file, when its name does not tell")
-    .option("--task-timeout <seconds>", "for one task", Number, 600)
-    .option("--eval-timeout <seconds>", "for one evaluation", Number, 600)
-    .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
-    .addOption(new Option(jsonEvents).hideHelp())
-    .option("-q, --quiet", "say only what went wrong")
-    .action(async (file: string, options) =>
-      setExitCode(await (await import("./commands/experiment.ts")).experimentCommand(file, options, context)),
-    );
+  addExperimentCommands(command, context, setExitCode);
 
   command("show", "show the results of a job, of one of its trials, or of a run in the store", [
     "rollout show jobs/my-job",

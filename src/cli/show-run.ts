@@ -9,6 +9,7 @@ import type { ItemWithScores } from "../datasets/summary.ts";
 import { toUnit, type UnitNames } from "../datasets/to-unit.ts";
 import { markText } from "../report/number-text.ts";
 import { RunTally } from "../report/run-tally.ts";
+import type { RunHead, RunTail, Unit } from "../store/run.ts";
 import type { RunRecord } from "../store/run-store.ts";
 import type { Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
@@ -25,40 +26,63 @@ export interface ShowRunOptions {
 
 const mostWorst = 5;
 
-/** Shows a stored run: its summary and its worst items, or all there is to know of one item. */
+/** A run as it is shown, wherever it is kept. */
+export interface ShownRun {
+  readonly run: RunRecord;
+  readonly head: RunHead;
+  readonly tail: (finished: number, next: readonly string[]) => RunTail;
+  readonly units: AsyncIterable<{ readonly unit: Unit; readonly item: ItemWithScores }>;
+  /** What a command typed next calls this run. */
+  readonly word: string;
+  /** What goes on with it when it is not finished. */
+  readonly resumeHint: string;
+}
+
+/** Shows a run of a dataset out of a store. */
 export async function showRun(
   store: Store,
   run: RunRecord,
   options: ShowRunOptions,
   context: CliContext,
 ): Promise<number> {
-  const { terminal } = context;
   const names = namesOf(run);
-  const head = describeStoredHead(run, names, store.location);
+  const shown: ShownRun = {
+    run,
+    head: describeStoredHead(run, names, store.location),
+    tail: (finished, next) => describeStoredTail(run, finished, context.clock.now(), next),
+    units: readUnits(store, run, names),
+    word: `${run.id}${storeWords(options, store.location)}`,
+    resumeHint: `\`rollout eval\` with --resume ${run.id} goes on with it`,
+  };
+  return await printRun(shown, options, context);
+}
+
+async function* readUnits(store: Store, { id }: RunRecord, names: UnitNames): ShownRun["units"] {
+  for await (const item of readStoredItems(store, id)) yield { item, unit: toUnit(item, names) };
+}
+
+/** Prints a run's summary and its worst items, or all there is to know of one item. */
+export async function printRun(shown: ShownRun, options: ShowRunOptions, context: CliContext): Promise<number> {
+  const { terminal } = context;
+  const { run, head } = shown;
   const tally = new RunTally(head.shape);
   const worst = new WorstItems(head.shape.markName);
-  const shown: ItemWithScores[] = [];
+  const found: ItemWithScores[] = [];
   let seen = 0;
-  for await (const item of readStoredItems(store, run.id)) {
-    tally.add(toUnit(item, names));
+  for await (const { item, unit } of shown.units) {
+    tally.add(unit);
     worst.add(item);
     seen++;
-    if (
-      options.json === true ? options.item === undefined || item.itemId === options.item : item.itemId === options.item
-    )
-      shown.push(item);
+    if (options.item === undefined ? options.json === true : item.itemId === options.item) found.push(item);
   }
-  if (options.item !== undefined && shown.length === 0)
+  if (options.item !== undefined && found.length === 0)
     throw new RolloutError("not_found", `run "${run.id}" has no result for item "${options.item}"`);
   if (options.json === true) {
-    terminal.out(`${plainJson({ schema_version: 1, run: recordJson(run), results: shown.map(itemJson) }, 2)}\n`);
-  } else if (options.item !== undefined) for (const item of shown) terminal.out(describeItem(item));
+    terminal.out(`${plainJson({ schema_version: 1, run: recordJson(run), results: found.map(itemJson) }, 2)}\n`);
+  } else if (options.item !== undefined) for (const item of found) terminal.out(describeItem(item));
   else {
-    const next = worst.commands(run.id, storeWords(options, store.location));
-    const tail = describeStoredTail(run, seen, context.clock.now(), next);
-    printSummary(terminal, head, tally, tail);
-    if (!run.isFinished && !run.isHeld)
-      terminal.out(`The run is not finished; \`rollout eval\` with --resume ${run.id} goes on with it.\n`);
+    printSummary(terminal, head, tally, shown.tail(seen, worst.commands(shown.word)));
+    if (!run.isFinished && !run.isHeld) terminal.out(`The run is not finished; ${shown.resumeHint}.\n`);
   }
   return exitCodes.done;
 }
@@ -88,9 +112,9 @@ class WorstItems {
     this.#items = [...this.#items, { id: itemId, mark }].sort((a, b) => a.mark - b.mark).slice(0, mostWorst);
   }
 
-  commands(runId: string, storeWords: string): string[] {
+  commands(word: string): string[] {
     const [first] = this.#items;
-    return first === undefined ? [] : [`rollout show ${runId} --item ${shellWord(first.id)}${storeWords}`];
+    return first === undefined ? [] : [`rollout show ${word} --item ${shellWord(first.id)}`];
   }
 }
 

@@ -1,12 +1,14 @@
 import { messageOf } from "../base/rollout-error.ts";
 import { startDeadline } from "../engine/deadline.ts";
 import { runStream } from "../engine/run-stream.ts";
+import { startHeart } from "../store/heart.ts";
+import { ResultWriter } from "../store/result-writer.ts";
 import type { RunHold } from "../store/run-store.ts";
+import { HeldTime } from "./item/held-time.ts";
 import { runItem, type ItemGround } from "./item/run-item.ts";
 import { UnitStream, type ItemUnit } from "./items/unit-stream.ts";
 import { PlaceSet } from "./results/place-set.ts";
 import { readEarlierWork } from "./results/read-earlier-work.ts";
-import { ResultWriter } from "./results/result-writer.ts";
 import { RunCount } from "./results/run-count.ts";
 import { toStoredResult } from "./results/to-stored-result.ts";
 import type { PreparedRun } from "./prepare-run.ts";
@@ -17,9 +19,6 @@ import { runDatasetScorers } from "./scorers/run-dataset-scorers.ts";
 import type { ItemWithScores, RunSummary, ScorerResult } from "./summary.ts";
 import { datasetName } from "./items/item-source.ts";
 import { toEventItem, toUnit, unitKey, unitLabels, type UnitNames } from "./to-unit.ts";
-
-// A third of what other processes wait for before they take a silent run for dead.
-const beatEveryMs = 20_000;
 
 /** One sitting of a run: from the moment its record is ours until nothing of it is left. */
 export class DatasetRun {
@@ -40,7 +39,7 @@ export class DatasetRun {
     this.#prepared = prepared;
     this.#hold = hold;
     this.#ground = ground;
-    this.#writer = hold === null ? null : new ResultWriter(hold, ground.clock);
+    this.#writer = hold === null ? null : new ResultWriter(hold, ground.clock, inFlight(prepared));
     this.#voice = new RunVoice(config.onEvent, (thrown) => this.#breakDown(`onEvent failed: ${messageOf(thrown)}`));
     this.#names = { target: target.name, dataset: datasetName(items), repeats: rules.repeats };
     this.#count = new RunCount(rules, plan.total, ground.clock.now());
@@ -55,7 +54,9 @@ export class DatasetRun {
     const stop = (): void => this.#stop.abort();
     life.signal.addEventListener("abort", stop, { once: true });
     if (life.signal.aborted) stop();
-    const heart = this.#hold === null ? null : this.#startHeart(this.#hold);
+    const heart =
+      this.#hold &&
+      startHeart(this.#hold, clock, (error) => this.#breakDown(`another process took the run: ${error.message}`));
     let datasetScores: readonly ScorerResult[] = [];
     try {
       await this.#voice.say(() => describeHead(this.#prepared, this.#names, clock));
@@ -95,6 +96,7 @@ export class DatasetRun {
     const ground: ItemGround = {
       runId: this.#prepared.plan.id,
       clock,
+      held: new HeldTime(clock),
       random,
       rules,
       target,
@@ -106,7 +108,7 @@ export class DatasetRun {
     try {
       await runStream({
         next: () => units.next(),
-        limit: Math.min(rules.maxConcurrency, this.#prepared.plan.total),
+        limit: inFlight(this.#prepared),
         signal: this.#stop.signal,
         clock,
         run: (unit) => this.#runUnit(unit, ground),
@@ -119,13 +121,15 @@ export class DatasetRun {
   async #runUnit(unit: ItemUnit, ground: ItemGround): Promise<void> {
     const { clock } = this.#ground;
     const key = unitKey(unit.item.id, unit.repeat, this.#names);
-    await this.#voice.say(() => ({
-      type: "unit_started",
-      at: clock.now(),
-      key,
-      labels: unitLabels(unit.item.id, unit.repeat, this.#names),
-    }));
-    const { result, scores } = await runItem(unit, ground, ({ tries, waitMs, message }) => {
+    // Nothing is waited for when nobody listens: the least of items would notice.
+    if (this.#voice.isHeard)
+      await this.#voice.say(() => ({
+        type: "unit_started",
+        at: clock.now(),
+        key,
+        labels: unitLabels(unit.item.id, unit.repeat, this.#names),
+      }));
+    const result = await runItem(unit, ground, ({ tries, waitMs, message }) => {
       void this.#voice.say(() => ({
         type: "unit_retry",
         at: clock.now(),
@@ -135,10 +139,10 @@ export class DatasetRun {
         failure: { type: "target_failed", message },
       }));
     });
-    const persistenceError = this.#writer === null ? null : await this.#writer.add(toStoredResult(result, scores));
-    const item: ItemWithScores = { ...result, scores, persistenceError };
+    const persistenceError = this.#writer === null ? null : await this.#writer.add(toStoredResult(result));
+    const item = persistenceError === null ? result : { ...result, persistenceError };
     this.#count.add(item);
-    await this.#tell(item);
+    if (this.#voice.isHeard || this.#prepared.config.onItemComplete !== undefined) await this.#tell(item);
   }
 
   async #tell(item: ItemWithScores): Promise<void> {
@@ -201,19 +205,6 @@ export class DatasetRun {
     }
   }
 
-  #startHeart(hold: RunHold): { stop(): void } {
-    const { clock } = this.#ground;
-    const onFailure = (thrown: unknown): void => {
-      if (isLost(thrown)) this.#breakDown(`another process took the run: ${messageOf(thrown)}`);
-    };
-    const beat = (): void => {
-      hold.beat().catch(onFailure);
-      timer = clock.startTimer(beatEveryMs, beat);
-    };
-    let timer = clock.startTimer(beatEveryMs, beat);
-    return { stop: () => timer.clear() };
-  }
-
   /** Lets items that run come to their end, and takes no more. */
   #breakDown(message: string): void {
     this.#error ??= message;
@@ -226,6 +217,6 @@ export class DatasetRun {
   }
 }
 
-function isLost(thrown: unknown): boolean {
-  return thrown instanceof Error && "code" in thrown && thrown.code === "in_use";
+function inFlight({ rules, plan }: PreparedRun): number {
+  return Math.min(rules.maxConcurrency, plan.total);
 }

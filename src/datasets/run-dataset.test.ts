@@ -409,6 +409,18 @@ describe("deadlines", () => {
     expect(summary.results[1]).toMatchObject({ output: null, errorDetails: { name: "AbortReason" } });
   });
 
+  test("a target that waits and then holds the thread beyond the limit has exceeded it when it answers", async () => {
+    const target = async (input: unknown): Promise<unknown> => {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      for (const end = performance.now() + 1100; performance.now() < end;);
+      return input;
+    };
+    const summary = await run({ data: numbers(1), target, itemTimeout: 1000, maxRetries: 2 });
+    expect(summary.results).toMatchObject([
+      { error: 'item "n0" exceeded its limit of 1 seconds', output: null, retryCount: 0 },
+    ]);
+  });
+
   test("an item that is quick leaves no timer", async () => {
     const clock = new FakeClock();
     await runDataset({ data: numbers(3), target: echo, itemTimeout: 100 }, testGround(clock));

@@ -25,7 +25,9 @@ export async function runStream<Unit>({ next, limit, signal, clock, run }: Strea
 
   async function work(): Promise<void> {
     for (;;) {
-      const unit = await ask();
+      // Most units are at hand; only the others have to be waited for, and by all.
+      const answer = asking === null ? take() : ask();
+      const unit = answer instanceof Promise ? await answer : answer;
       if (unit === null || signal.aborted) return;
       await run(unit);
       if (clock.monotonic() - turnBegan >= longestTurnMs) await turn();
@@ -43,33 +45,35 @@ export async function runStream<Unit>({ next, limit, signal, clock, run }: Strea
 
   async function ask(): Promise<Unit | null> {
     for (let earlier = asking; earlier !== null; earlier = asking) await earlier;
+    return await take();
+  }
+
+  function take(): Promise<Unit | null> | Unit | null {
     if (isOver || signal.aborted) return null;
     try {
       const answer = next();
-      // Most units are at hand; only the others have to be waited for, and by all.
-      const unit = answer instanceof Promise ? await waitFor(answer) : answer;
-      if (unit === null) isOver = true;
-      return unit;
+      if (answer instanceof Promise) return waitFor(answer);
+      if (answer === null) isOver = true;
+      return answer;
     } catch (error) {
-      isOver = true;
-      failures.push(error);
-      return null;
+      return giveUp(error);
     }
   }
 
-  async function waitFor(answer: Promise<Unit | null>): Promise<Unit | null> {
-    const settled = answer.then(
-      (unit) => {
-        asking = null;
-        if (unit === null) isOver = true;
-      },
-      () => {
-        asking = null;
-        isOver = true;
-      },
-    );
-    asking = settled;
-    return await answer;
+  function waitFor(answer: Promise<Unit | null>): Promise<Unit | null> {
+    const waited = answer.catch(giveUp).then((unit) => {
+      asking = null;
+      if (unit === null) isOver = true;
+      return unit;
+    });
+    asking = waited;
+    return waited;
+  }
+
+  function giveUp(error: unknown): null {
+    isOver = true;
+    failures.push(error);
+    return null;
   }
 
   async function guarded(): Promise<void> {

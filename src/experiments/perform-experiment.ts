@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import type { Json, JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { toRaw } from "../base/raw-json.ts";
 import { messageOf } from "../base/rollout-error.ts";
 import type { RunListener } from "../store/run.ts";
@@ -7,9 +7,10 @@ import { ExecutorPool, type PoolMember } from "./executor/executor-pool.ts";
 import type { ExperimentOutput } from "./output/experiment-output.ts";
 import type { AggregateAnswer, DiscoverAnswer } from "./protocol.ts";
 import { askAggregates, resultLine } from "./run/ask-aggregates.ts";
-import { runIdOf, type Example } from "./run/example.ts";
+import type { Example } from "./run/example.ts";
 import { runExperiment, type DueRun, type ExperimentRules, type FinishedRun } from "./run/experiment-run.ts";
 import { ExperimentTally, type ExperimentSummary } from "./run/experiment-tally.ts";
+import { planRuns } from "./run/plan-runs.ts";
 import { runPhased } from "./run/run-phased.ts";
 import { openScratchFile } from "./run/scratch-file.ts";
 
@@ -27,11 +28,21 @@ export interface ExperimentOptions {
   /** How many examples there are. */
   readonly exampleCount: number;
   readonly examples: () => AsyncIterable<Example>;
+  /** Evaluates these instead of running the examples. */
+  readonly kept?: KnownRuns | undefined;
   /** Opens where results go once it is known what the experiment is. */
   readonly openOutput: (discovered: DiscoverAnswer, params: JsonObject) => Promise<ExperimentOutput>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onEvent: RunListener;
+}
+
+/** Runs of an earlier experiment whose tasks are not run again. */
+export interface KnownRuns {
+  /** In what is known of them there is no word of these evaluators, which are asked again. */
+  readonly runs: (evaluators: readonly string[]) => AsyncIterable<DueRun>;
+  /** Evaluators that had their say on them before. */
+  readonly evaluators: readonly string[];
 }
 
 /** Runs an experiment from its discovery to the shutdown of its executors. Rejects only before the first task. */
@@ -50,19 +61,32 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
   await using output = await options.openOutput(discovered, params);
   const total = options.exampleCount * options.repetitions;
   const { location } = output;
-  const tally = new ExperimentTally({ ...options, discovered, location, total, concurrency: rules.maxWorkers });
-  let error: string | null = null;
+  const evaluators = [...new Set([...discovered.evaluators, ...(options.kept?.evaluators ?? [])])];
+  const name = discovered.name ?? options.id;
+  const tally = new ExperimentTally({
+    ...options,
+    name,
+    evaluators,
+    location,
+    total,
+    concurrency: rules.maxWorkers,
+  });
+  let cause: unknown = null;
   let aggregates: readonly AggregateAnswer[] = [];
   try {
     aggregates = await performRuns(options, { pool, discovered, params, output, tally });
     await pool.shutdown();
   } catch (thrown) {
-    error = messageOf(thrown);
+    cause = thrown;
   }
-  const summary = tally.end({ error, isCancelled: signal.aborted, aggregates });
-  if (error !== null) await output.fail(error);
-  else await output.complete(summaryJson(summary));
-  return summary;
+  const summary = tally.end({ cause, isCancelled: signal.aborted, aggregates });
+  try {
+    await output.end(summary);
+    return summary;
+  } catch (thrown) {
+    if (summary.error !== null) return summary;
+    return { ...summary, status: "failed", error: `its end could not be kept: ${messageOf(thrown)}`, cause: thrown };
+  }
 }
 
 interface Performance {
@@ -87,7 +111,7 @@ async function performRuns(options: ExperimentOptions, performance: Performance)
     output,
     clock,
     signal,
-    nextRun: planRuns(options, output),
+    nextRun: takeInTurn(options.kept?.runs(discovered.evaluators) ?? dueRuns(options, output)),
     onStarted: tally.begin.bind(tally),
     onFinished(finished: FinishedRun) {
       tally.finish(finished);
@@ -100,26 +124,19 @@ async function performRuns(options: ExperimentOptions, performance: Performance)
   return await askAggregates({ ...run, names, resultsPath: results.path, limitMs: rules.evalLimitMs });
 }
 
-/** Every example as often as it is repeated, in order, with what an earlier sitting left of it. */
-function planRuns(
+/** All runs in order, each with what an earlier sitting left of it. */
+async function* dueRuns(
   { examples, repetitions }: ExperimentOptions,
-  output: ExperimentOutput,
-): () => Promise<DueRun | null> {
-  async function* plan(): AsyncGenerator<DueRun, void> {
-    let index = 0;
-    for await (const example of examples())
-      for (let repetition = 1; repetition <= repetitions; repetition++) {
-        const runId = runIdOf(example.id, repetition);
-        const earlier = output.findEarlier === null ? null : await output.findEarlier(runId);
-        // A task that failed is run again.
-        const known = earlier === null || earlier.outcome.error !== null ? null : earlier;
-        const run = { index: index++, runId, example, repetition };
-        yield { run, known: known && { ...known, failureType: null, durationMs: 0 } };
-      }
-  }
-  const runs = plan();
+  { findEarlier }: ExperimentOutput,
+): AsyncGenerator<DueRun, void> {
+  for await (const run of planRuns(examples(), repetitions))
+    yield { run, known: findEarlier === null ? null : await findEarlier(run) };
+}
+
+function takeInTurn(runs: AsyncIterable<DueRun>): () => Promise<DueRun | null> {
+  const iterator = runs[Symbol.asyncIterator]();
   return async () => {
-    const { value, done } = await runs.next();
+    const { value, done } = await iterator.next();
     return done === true ? null : value;
   };
 }
@@ -130,27 +147,5 @@ function tellRarely(clock: Clock, tell: (text: string) => void): (count: number)
     if (clock.monotonic() - toldAt < 1000) return;
     toldAt = clock.monotonic();
     tell(`tasks: ${count} answered; evaluations come after the last`);
-  };
-}
-
-/** The summary as it stands in summary.json. */
-function summaryJson(summary: ExperimentSummary): Json {
-  return {
-    experiment_id: summary.id,
-    status: summary.status,
-    total_runs: summary.totalRuns,
-    successful_runs: summary.succeeded,
-    failed_runs: summary.failed,
-    skipped_runs: summary.skipped,
-    failed_evaluations: summary.failedEvaluations,
-    average_scores: summary.averageScores,
-    aggregates: summary.aggregates.map(({ aggregate, score, label, explanation, metadata, error }) => ({
-      aggregate,
-      score,
-      label: label ?? null,
-      explanation: explanation ?? null,
-      metadata: metadata ?? {},
-      error: error ?? null,
-    })),
   };
 }

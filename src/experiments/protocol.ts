@@ -78,7 +78,7 @@ export interface TaskAnswer {
 export interface EvalInput {
   readonly example: {
     readonly id: string;
-    readonly run_id: string;
+    readonly run_id?: string | undefined;
     readonly input: Json;
     readonly output?: Json | undefined;
     readonly metadata?: JsonObject | undefined;
@@ -88,7 +88,8 @@ export interface EvalInput {
   /** What the task's answer had as metadata. */
   readonly task_metadata?: JsonObject | undefined;
   readonly params: JsonObject;
-  readonly run_id: string;
+  /** Whose output it is; else the example's, else that of the example's only run. */
+  readonly run_id?: string | undefined;
 }
 
 /** Runs evaluators on one output. Peers that mark their answers take one `evaluator`, others a list of `evaluators`. */

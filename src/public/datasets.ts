@@ -30,7 +30,7 @@ export type { Problem } from "../base/problem.ts";
 export { RolloutError } from "../base/rollout-error.ts";
 export { createDataset, type CreateDatasetRequest } from "../datasets/dataset/create-dataset.ts";
 export type { ExportOutcome } from "../datasets/dataset/export-dataset.ts";
-export type { ItemFormat } from "../datasets/dataset/formats/source-entry.ts";
+export type { ItemFormat } from "../formats/source-entry.ts";
 export type { FieldMapping } from "../datasets/dataset/formats/to-item.ts";
 export type { ImportOutcome } from "../datasets/dataset/import-dataset.ts";
 export type * from "../store/dataset-store.ts";

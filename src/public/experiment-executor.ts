@@ -13,17 +13,20 @@ const descriptor = Number(process.env["ROLLOUT_PROTOCOL_FD"] ?? "1");
 const answers = descriptor === 1 ? null : createWriteStream("", { fd: descriptor });
 const plainWrite = process.stdout.write.bind(process.stdout);
 const write = (text: string): void => void (answers ? answers.write(text) : plainWrite(text));
+const writeError = (text: string): void => void process.stderr.write(text);
 
 try {
   using loader = openModuleLoader(resolve(import.meta.dirname, ".."));
   const { default: experiment } = await loader.load(resolve(file));
   if (typeof experiment !== "object" || experiment === null || !("task" in experiment))
     throw new Error(`${pathToFileURL(file).href} has no default export with a task`);
-  await serveExperiment(experiment as Experiment, { input: process.stdin, write, redirect });
+  await serveExperiment(experiment as Experiment, { input: process.stdin, write, writeError, redirect });
+  // What is on its way would be lost with the process.
+  await new Promise<void>((resolve) => (answers ? answers.end(resolve) : plainWrite("", () => resolve())));
   process.exit(0);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  write(`${JSON.stringify({ error: messageOf(error) })}\n`);
+  write(`${JSON.stringify({ __cat__: 1, error: messageOf(error) })}\n`);
   process.exitCode = 1;
 }
 

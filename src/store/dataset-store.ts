@@ -66,7 +66,8 @@ export interface ItemChange {
 }
 
 export interface WriteWish {
-  readonly datasetId: string;
+  /** The id of a dataset; or what is to be said of a new one that is there once the write is committed, and not before. */
+  readonly datasetId: string | DatasetTraits;
   /** `replace` removes every item that is not put again. */
   readonly mode: "merge" | "replace";
   readonly note: string | null;
@@ -95,6 +96,7 @@ export interface DatasetStore {
   update(datasetId: string, traits: Partial<DatasetTraits>): Promise<DatasetRecord>;
   /** With all its versions; runs on it stay, and keep what they ran on. */
   remove(datasetId: string): Promise<void>;
+  /** A name for a new dataset that somebody else took before the commit is no error: the write goes into that one. */
   openWrite(wish: WriteWish): Promise<DatasetWrite>;
   /** Newest first: `after` is the last version seen. */
   versions(datasetId: string, wish: PageWish): Promise<Page<DatasetVersion>>;

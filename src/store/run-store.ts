@@ -116,8 +116,11 @@ export interface RunFilter {
 export interface RunStore {
   /** Begins a run and holds it; rejects with `already_exists` for a known id. */
   begin(plan: RunPlan, owner: ProcessOwner): Promise<RunHold>;
-  /** Takes up a run that nobody alive holds and that is not finished; rejects with `in_use`, naming the holder, or `already_exists`. */
-  take(runId: string, owner: ProcessOwner): Promise<RunHold>;
+  /**
+   * Takes up a run that nobody alive holds; rejects with `in_use`, naming the holder. One that is finished rejects with
+   * `already_exists` unless `any` is wanted.
+   */
+  take(runId: string, owner: ProcessOwner, which?: "unfinished" | "any"): Promise<RunHold>;
   find(runId: string): Promise<RunRecord | null>;
   /** Newest first. */
   list(filter: RunFilter, wish: PageWish<string>): Promise<Page<RunRecord, string>>;

@@ -38,6 +38,8 @@ describe("the commands of a document run as they stand", () => {
       const blocks = fences(readText(file), "sh");
       if (blocks.some((block) => block.includes("python3 ")) && pythonVersion() === null)
         cannotRun(context, "there is no python3 >= 3.10 here");
+      if (blocks.some((block) => block.includes("words.sh")) && run("jq --version", root).status !== 0)
+        cannotRun(context, "there is no jq here");
       const { status, stdout, stderr } = run(["set -x", ...blocks].join("\n"), makeCheckout());
       expect(status, `${stdout}\n${stderr}`).toBe(0);
       expect(blocks.length).toBeGreaterThan(0);

@@ -99,13 +99,25 @@ function runBare(bad: string, ...more: string[]): Promise<Ended> {
     "python3",
     "--name",
     "x",
+    "--output-dir",
+    "experiments",
     "--json",
   ];
   return room.run([...words, ...more], { env: { BAD: bad } });
 }
 
 describe("an experiment in TypeScript", () => {
-  const words = ["experiment", "double.ts", "--dataset", "examples.jsonl", "--name", "first", "--json"];
+  const words = [
+    "experiment",
+    "double.ts",
+    "--dataset",
+    "examples.jsonl",
+    "--name",
+    "first",
+    "--output-dir",
+    "experiments",
+    "--json",
+  ];
 
   test("runs every example, evaluates what came out, and keeps all of it as JSON lines", async () => {
     const end = await room.run(words);
@@ -145,6 +157,8 @@ describe("an experiment in TypeScript", () => {
       "examples.jsonl",
       "--resume",
       "first",
+      "--output-dir",
+      "experiments",
       "--json",
     ]);
     expect(resumed.code, resumed.stderr).toBe(0);
@@ -208,5 +222,5 @@ test("a broken dataset is told with its line before anything starts", async () =
   await room.write("examples.jsonl", '{"input": 1}\n{"input": 2, "ouput": 4}\n');
   const { code, stderr } = await room.run(["experiment", "double.ts", "--dataset", "examples.jsonl"]);
   expect(code).toBe(2);
-  expect(stderr).toContain('examples.jsonl:2 ouput: unknown field; did you mean "output"?');
+  expect(stderr).toContain('examples.jsonl:2:1 ouput: unknown field; did you mean "output"?');
 });

@@ -60,9 +60,13 @@ describe("the package", () => {
       "dist/THIRD-PARTY-LICENSES.txt",
       "schemas/job.schema.json",
       "schemas/task.schema.json",
+      "schemas/executor/task-answer.schema.json",
+      "dist/experiments.js",
+      "dist/experiment-executor.js",
+      "sdk/python/src/rollout_eval/__main__.py",
     ])
       expect(paths).toContain(needed);
-    const roots = /^(dist|schemas)\/|^(package\.json|README\.md|LICENSE|CHANGELOG\.md|SPEC\.md)$/;
+    const roots = /^(dist|schemas|sdk\/python\/src)\/|^(package\.json|README\.md|LICENSE|CHANGELOG\.md|SPEC\.md)$/;
     expect(paths.filter((path) => !roots.test(path))).toEqual([]);
     expect(paths.filter((path) => /\.test\.|fixtures|(^|\/)tests?\/|\.tsbuildinfo$|\.map$/.test(path))).toEqual([]);
     expect(paths.filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts"))).toEqual([]);

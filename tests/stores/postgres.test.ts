@@ -8,7 +8,8 @@ import { openStore } from "../../src/store/registry.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { openPrivatePostgres, whyNoPostgres } from "../engines/private-postgres.ts";
 import { openTestPostgres, whyNoTestPostgres, type TestPostgres } from "./open-test-postgres.ts";
-import { killWriter, open, writeTogether } from "./process-scenarios.ts";
+import { killMaker, killWriter, open, writeTogether } from "./process-scenarios.ts";
+import { takeOverFirstTables } from "./take-over-first-tables.ts";
 
 const host = readHost(process);
 const reason = whyNoTestPostgres();
@@ -46,6 +47,12 @@ test("what a killed process was told is there, and its run can be taken up", asy
   expect(await query("SELECT count(*)::int AS n FROM rollout_staged")).toEqual([{ n: 0 }]);
 });
 
+test("a process that is killed while it makes a dataset leaves none", async (context) => {
+  await using fresh = await openTestPostgres().catch(() => cannotRun(context, reason ?? "no server"));
+  await killMaker(fresh.url);
+  expect(await fresh.query("SELECT count(*)::int AS n FROM rollout_datasets")).toEqual([{ n: 1 }]);
+});
+
 test("a password is in no location and in no error", async (context) => {
   const { url } = need(context);
   const secret = new URL(url);
@@ -67,6 +74,11 @@ test("a server that is not there is told as something that may pass", async () =
     hint: expect.stringContaining("runs"),
   });
   await expect(open("postgres://[")).rejects.toMatchObject({ code: "usage_invalid" });
+});
+
+test("a store of an older rollout keeps its results and scores", async (context) => {
+  await using fresh = await openTestPostgres().catch(() => cannotRun(context, reason ?? "no server"));
+  await takeOverFirstTables(fresh.url, fresh.query);
 });
 
 test("a store of a newer rollout is refused", async (context) => {

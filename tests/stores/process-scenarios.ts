@@ -11,6 +11,7 @@ import { openStore } from "../../src/store/registry.ts";
 import type { Store } from "../../src/store/store.ts";
 
 const script = fileURLToPath(new URL("./write-in-process.ts", import.meta.url));
+const staging = fileURLToPath(new URL("./stage-in-process.ts", import.meta.url));
 const host = readHost(process);
 
 /** Opens a store as a command does. */
@@ -71,6 +72,20 @@ export async function writeTogether(location: string): Promise<void> {
   );
   expect(versions.map(({ version }) => version)).toEqual(Array.from({ length: 20 }, (_, n) => 20 - n));
   expect(versions[0]?.itemCount).toBe(201);
+}
+
+/** A process that is killed while it makes a dataset leaves none, and the next write removes what it staged. */
+export async function killMaker(location: string): Promise<void> {
+  await using store = await open(location);
+  const datasetId = (await store.datasets.find("shared"))?.id ?? (await makeDataset(store));
+  const child = spawn(process.execPath, [staging, location, "unmade"], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  child.kill("SIGKILL");
+  await once(child, "close");
+  expect(await store.datasets.find("unmade")).toBeNull();
+  expect((await store.datasets.list({ after: null, limit: 100 })).entries.map(({ name }) => name)).toEqual(["shared"]);
+  await using write = await store.datasets.openWrite({ datasetId, mode: "merge", note: null });
+  await write.commit();
 }
 
 /** Whatever a killed process was told is there, nothing half-done is seen, and its run can be taken up. */

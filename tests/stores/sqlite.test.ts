@@ -10,7 +10,8 @@ import { readOwner } from "../../src/base/process-owner.ts";
 import { planRun, resultOf } from "../../src/store/conformance/store-case.ts";
 import { openStore } from "../../src/store/registry.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
-import { killWriter, open, writeTogether } from "./process-scenarios.ts";
+import { killMaker, killWriter, open, writeTogether } from "./process-scenarios.ts";
+import { takeOverFirstTables } from "./take-over-first-tables.ts";
 
 const host = readHost(process);
 const traits = { description: null, metadata: {}, inputSchema: null, expectedOutputSchema: null, scorerIds: null };
@@ -43,6 +44,13 @@ test("what a killed process was told is there, and its run can be taken up", asy
   const left = new DatabaseSync(location, { readOnly: true });
   expect(left.prepare("SELECT count(*) AS n FROM rollout_staged").get()).toEqual({ n: 0 });
   left.close();
+});
+
+test("a process that is killed while it makes a dataset leaves none", async () => {
+  const location = join(makeDirectory(), "store.db");
+  await killMaker(location);
+  using left = new DatabaseSync(location, { readOnly: true });
+  expect(left.prepare("SELECT count(*) AS n FROM rollout_datasets").get()).toEqual({ n: 1 });
 });
 
 describe("a disk that is full", () => {
@@ -104,6 +112,14 @@ describe("a store that can only be read", () => {
     await expect(openStore({ location, host, clock: systemClock, access: "read" })).rejects.toMatchObject({
       code: "not_found",
     });
+  });
+});
+
+test("a store of an older rollout keeps its results and scores", async () => {
+  const location = join(makeDirectory(), "store.db");
+  await takeOverFirstTables(location, (sql) => {
+    using database = new DatabaseSync(location);
+    database.exec(sql);
   });
 });
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { plainText } from "../../base/terminal-text.ts";
 import { exportDataset } from "../../datasets/dataset/export-dataset.ts";
-import type { ItemFormat } from "../../datasets/dataset/formats/source-entry.ts";
+import type { ItemFormat } from "../../formats/source-entry.ts";
 import { countText } from "../../report/number-text.ts";
 import type { CliContext } from "../cli-context.ts";
 import { jsonText } from "../dataset-json.ts";

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { createDataset } from "../../datasets/dataset/create-dataset.ts";
-import type { ItemFormat } from "../../datasets/dataset/formats/source-entry.ts";
+import type { ItemFormat } from "../../formats/source-entry.ts";
 import { importDataset, type ImportOutcome } from "../../datasets/dataset/import-dataset.ts";
 import { countText } from "../../report/number-text.ts";
 import type { CliContext } from "../cli-context.ts";

@@ -1,41 +1,35 @@
-import { existsSync } from "node:fs";
-import { basename, extname, join, resolve } from "node:path";
-import type { Json, JsonObject } from "../../base/json.ts";
-import { plainJson } from "../../base/plain-json.ts";
+import { basename, extname } from "node:path";
+import type { JsonObject } from "../../base/json.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
-import { shellWord, shownPath } from "../../base/shown-path.ts";
-import { chooseCommand } from "../../experiments/executor/choose-command.ts";
-import type { ExecutorNote } from "../../experiments/executor/executor-voice.ts";
-import { openDirectoryOutput } from "../../experiments/output/directory-output.ts";
+import { shellWord } from "../../base/shown-path.ts";
+import { firstExamples, type ExampleSource } from "../../experiments/examples/example-source.ts";
+import type { ExperimentOutput } from "../../experiments/output/experiment-output.ts";
+import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
 import { openNoOutput } from "../../experiments/output/no-output.ts";
-import { SubprocessExecutor } from "../../experiments/executor/subprocess-executor.ts";
-import { performExperiment } from "../../experiments/perform-experiment.ts";
-import type { ExperimentSummary } from "../../experiments/run/experiment-tally.ts";
-import { firstExamples, readExamples } from "../../experiments/run/read-examples.ts";
-import type { RunEvent } from "../../store/run.ts";
+import { checkSameExperiment, planExperiment, readPlan } from "../../experiments/output/plan-experiment.ts";
+import type { DiscoverAnswer } from "../../experiments/protocol.ts";
+import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
-import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
-import type { SignalName } from "../interrupts.ts";
-import { jsonModeOf, listenAndReport, type ReportOptions } from "../report-options.ts";
+import { openExamples } from "../experiment/open-examples.ts";
+import {
+  findExperiment,
+  openExperimentPlace,
+  type ExperimentPlace,
+  type PlaceOptions,
+} from "../experiment/open-experiment-place.ts";
+import { readParams } from "../experiment/read-params.ts";
+import { runExperimentFile, type ExecutorOptions } from "../experiment/run-experiment-file.ts";
+import { listenAndReport } from "../report-options.ts";
 
-export interface ExperimentCommandOptions extends ReportOptions {
-  readonly dataset: string;
-  readonly param?: readonly string[];
-  readonly repetitions: number;
-  readonly maxWorkers: number;
-  readonly processes: number;
+export interface ExperimentCommandOptions extends ExecutorOptions, PlaceOptions {
+  readonly dataset?: string;
+  readonly repetitions?: number;
   readonly name?: string;
   readonly dryRun?: number | true;
   readonly resume?: string;
   readonly phased?: boolean;
-  readonly evaluateFailed?: boolean;
-  readonly outputDir: string;
-  readonly executor?: string;
   readonly taskTimeout: number;
-  readonly evalTimeout: number;
 }
-
-const limits = { discoverMs: 30_000, initMs: 60_000, shutdownMs: 10_000 };
 
 /** `rollout experiment`: runs an experiment file over a dataset and returns the exit code. */
 export async function experimentCommand(
@@ -43,148 +37,79 @@ export async function experimentCommand(
   options: ExperimentCommandOptions,
   context: CliContext,
 ): Promise<number> {
-  const { host, clock, terminal } = context;
-  const file = resolve(host.cwd, path);
-  const dataset = resolve(host.cwd, options.dataset);
-  for (const name of [file, dataset])
-    if (!existsSync(name)) throw new RolloutError("not_found", `${shownPath(name, host.cwd)} does not exist`);
-  const params = readParams(options.param ?? []);
-  const dryCount = options.dryRun === true ? 1 : (options.dryRun ?? null);
-  const examples = () => (dryCount === null ? readExamples(dataset) : firstExamples(readExamples(dataset), dryCount));
-  // A look at all of them before anything starts: whatever is wrong is told now.
-  let exampleCount = 0;
-  for await (const _example of examples()) exampleCount++;
-  if (exampleCount === 0) throw new RolloutError("config_invalid", `${options.dataset} has no examples`);
-  const command = chooseCommand({
-    ...options,
-    file,
-    execPath: host.execPath,
-    packageDir: context.packageDir,
-    executor: options.executor,
-  });
-  const outputDir = resolve(host.cwd, options.outputDir);
-  const id =
-    options.resume ?? options.name ?? freeName(outputDir, `${basename(file, extname(file))}-${stamp(clock.now())}`);
-  const directory = join(outputDir, id);
-  const resume = `rollout experiment ${shellWord(path)} --dataset ${shellWord(options.dataset)} --resume ${shellWord(id)}`;
-
   using told = listenAndReport(options, context, "runs");
-  const { reporter, interrupts } = told;
-  const summary = await performExperiment({
-    id,
-    startExecutor: (maxWorkers) =>
-      SubprocessExecutor.start({
-        command,
-        env: host.env,
-        cwd: host.cwd,
-        maxWorkers,
-        params,
-        limits,
-        clock,
-        signal: interrupts.signal,
-        onNote: (note) => tellNote(note, reporter.print, reporter.say),
-      }),
-    params,
-    repetitions: options.repetitions,
-    processes: options.processes,
-    rules: {
-      maxWorkers: options.maxWorkers,
+  const { signal } = told.interrupts;
+  await using place = openExperimentPlace(options, signal, context);
+  const dryCount = options.dryRun === true ? 1 : (options.dryRun ?? null);
+  const shelf = dryCount === null || options.resume !== undefined ? await place.openShelf() : null;
+  const record = options.resume === undefined || shelf === null ? null : await findExperiment(shelf, options.resume);
+  const known = record && readPlan(record);
+  const all = await findExamples({ options, place, shelf, record, cwd: context.host.cwd, signal });
+  const examples = dryCount === null ? all : firstExamples(all, dryCount);
+  const id = options.resume ?? options.name ?? (await freeName(shelf, path, context));
+  const repetitions = options.repetitions ?? known?.repetitions ?? 1;
+  const open = async (discovered: DiscoverAnswer, params: JsonObject): Promise<ExperimentOutput> => {
+    if (shelf === null || dryCount !== null) return await openNoOutput();
+    const { evaluators, name } = discovered;
+    const facts = { id, name: name ?? id, file: path, examples, params, repetitions, evaluators };
+    const plan = planExperiment({ ...facts, maxWorkers: options.maxWorkers });
+    if (record === null) return await shelf.begin(plan, examples);
+    checkSameExperiment(record, plan);
+    return await shelf.resume(id);
+  };
+  return await runExperimentFile(
+    {
+      path,
+      id,
+      params: { ...known?.params, ...readParams(options.param ?? []) },
+      repetitions,
+      exampleCount: examples.count,
+      examples: () => examples.read(),
+      openOutput: open,
+      isPhased: options.phased === true,
       taskLimitMs: options.taskTimeout * 1000,
-      evalLimitMs: options.evalTimeout * 1000,
-      evaluatesFailed: options.evaluateFailed === true,
+      again: dryCount === null ? `rollout experiment ${shellWord(path)} --resume ${shellWord(id)}${place.words}` : null,
     },
-    isPhased: options.phased === true,
-    exampleCount,
-    examples,
-    openOutput: (discovered, used) =>
-      dryCount !== null
-        ? openNoOutput()
-        : openDirectoryOutput({
-            directory,
-            datasetPath: dataset,
-            resumes: options.resume !== undefined,
-            config: {
-              name: discovered.name ?? id,
-              experiment_id: id,
-              file: path,
-              dataset: options.dataset,
-              params: used,
-              repetitions: options.repetitions,
-              max_workers: options.maxWorkers,
-              evaluators: [...discovered.evaluators],
-            },
-          }),
-    clock,
-    signal: interrupts.signal,
-    onEvent: (event) => reporter.onEvent(withNext(event, resume, dryCount === null)),
-  });
-  const exitCode = exitCodeOfExperiment(summary, interrupts.received);
-  if (jsonModeOf(options) === "final") terminal.out(`${plainJson(summaryJson(summary, exitCode))}\n`);
-  if (summary.error !== null) reporter.say(summary.error);
-  return exitCode;
-}
-
-function tellNote(note: ExecutorNote, print: (line: string) => void, say: (line: string) => void): void {
-  if (note.kind === "output")
-    for (const line of note.text.trimEnd().split("\n")) print(note.runId === null ? line : `[${note.runId}] ${line}`);
-  else if (note.kind === "unmatched") say(`an answer that nobody waits for (${note.why}): ${note.text}`);
-  else say(`the executor sent something that cannot be read: ${note.text}`);
-}
-
-function withNext(event: RunEvent, resume: string, isKept: boolean): RunEvent {
-  if (event.type !== "run_finished" || !isKept || event.tail.status === "completed") return event;
-  return { ...event, tail: { ...event.tail, next: [resume] } };
-}
-
-/** `k=v`: JSON where it is, text otherwise. */
-function readParams(words: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    words.map((word) => {
-      const at = word.indexOf("=");
-      if (at < 1) throw new RolloutError("usage_invalid", `--param ${word}: write it as name=value`);
-      return [word.slice(0, at), readValue(word.slice(at + 1))];
-    }),
+    options,
+    told,
+    context,
   );
 }
 
-function readValue(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
+interface ExamplesRequest {
+  readonly options: ExperimentCommandOptions;
+  readonly place: ExperimentPlace;
+  readonly shelf: ExperimentShelf | null;
+  readonly record: RunRecord | null;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+}
+
+/** The examples that were named, else those that the experiment was begun with. */
+async function findExamples({ options, place, shelf, record, ...rest }: ExamplesRequest): Promise<ExampleSource> {
+  const kept = options.dataset === undefined && record !== null ? await shelf?.examples(record.id) : null;
+  if (kept) return kept;
+  const word = options.dataset ?? (record && (await nameOfDataset(record, place)));
+  if (word === null)
+    throw new RolloutError("usage_invalid", "the examples are missing", {
+      hint: "name a file or a stored dataset with --dataset",
+    });
+  return await openExamples({ word, openStore: () => place.openStore(), ...rest });
+}
+
+/** A dataset keeps its id whatever it is called. */
+async function nameOfDataset(record: RunRecord, place: ExperimentPlace): Promise<string | null> {
+  if (record.datasetId === null) return readPlan(record).dataset;
+  const dataset = await (await place.openStore()).datasets.find(record.datasetId);
+  return `${dataset?.name ?? record.datasetId}@${record.datasetVersion ?? 1}`;
+}
+
+/** The file and the time, with `-2`, `-3` behind it when that is taken. */
+async function freeName(shelf: ExperimentShelf | null, path: string, { clock }: CliContext): Promise<string> {
+  const stamp = new Date(clock.now()).toISOString().slice(0, 19).replaceAll(/[:T]/g, "-");
+  const name = `${basename(path, extname(path))}-${stamp}`;
+  for (let n = 1; ; n++) {
+    const free = n === 1 ? name : `${name}-${n}`;
+    if (shelf === null || (await shelf.find(free)) === null) return free;
   }
-}
-
-/** The name, or with `-2`, `-3` behind it when it is taken. */
-function freeName(outputDir: string, name: string): string {
-  if (!existsSync(join(outputDir, name))) return name;
-  for (let n = 2; ; n++) if (!existsSync(join(outputDir, `${name}-${n}`))) return `${name}-${n}`;
-}
-
-function stamp(now: number): string {
-  return new Date(now).toISOString().slice(0, 19).replaceAll(/[:T]/g, "-");
-}
-
-function exitCodeOfExperiment(summary: ExperimentSummary, received: SignalName | null): number {
-  if (received !== null) return exitCodeOfSignal(received);
-  const { status, failed, skipped, failedEvaluations } = summary;
-  return status === "completed" && failed + skipped + failedEvaluations === 0 ? exitCodes.done : exitCodes.incomplete;
-}
-
-function summaryJson(summary: ExperimentSummary, exitCode: number): Json {
-  return {
-    schema_version: 1,
-    exit_code: exitCode,
-    experiment_id: summary.id,
-    status: summary.status,
-    total_runs: summary.totalRuns,
-    successful_runs: summary.succeeded,
-    failed_runs: summary.failed,
-    skipped_runs: summary.skipped,
-    failed_evaluations: summary.failedEvaluations,
-    average_scores: summary.averageScores,
-    aggregate_scores: Object.fromEntries(summary.aggregates.map(({ aggregate, score }) => [aggregate, score])),
-    error: summary.error,
-    location: summary.location,
-  };
 }

@@ -16,6 +16,7 @@ import type { PlannedGroup, RunHead, RunTail } from "../../store/run.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isJobAlive } from "../job-life.ts";
+import { showExperimentDirectory, showStoredExperiment } from "../experiment/show-experiment.ts";
 import { openNamedStore } from "../open-store.ts";
 import { printSummary } from "../run-reporter.ts";
 import { showRun, type ShowRunOptions } from "../show-run.ts";
@@ -30,6 +31,8 @@ export async function showCommand(directory: string, options: ShowRunOptions, co
     terminal.out(options.json ? `${plainJson(trial, 2)}\n` : await describeTrial(dir, trial, host.cwd));
     return exitCodes.done;
   }
+  const shownExperiment = await showExperimentDirectory(dir, options, context);
+  if (shownExperiment !== null) return shownExperiment;
   const job = await readJob(dir);
   if (options.json) {
     terminal.out(
@@ -62,7 +65,7 @@ async function showStoredRun(id: string, options: ShowRunOptions, context: CliCo
   });
   const run = await store.runs.find(id);
   if (run === null) throw missing;
-  return await showRun(store, run, options, context);
+  return await (run.kind === "experiment" ? showStoredExperiment : showRun)(store, run, options, context);
 }
 
 function describeUnfinished({ started, trials, plan }: JobRecord, host: Host): string {

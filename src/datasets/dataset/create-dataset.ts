@@ -3,7 +3,7 @@ import type { Store } from "../../store/store.ts";
 import { compileItemCheck } from "./check-schema.ts";
 import { findDataset } from "./find-dataset.ts";
 import { findUnsafeValues } from "./find-unsafe-values.ts";
-import { ProblemList } from "./problem-list.ts";
+import { ProblemList } from "../../base/problem-list.ts";
 import { readItems } from "./read-items.ts";
 
 type GivenTraits = { readonly [Key in Exclude<keyof DatasetTraits, "name">]?: DatasetTraits[Key] | undefined };
@@ -15,6 +15,11 @@ export interface CreateDatasetRequest extends GivenTraits {
 
 /** Makes a dataset without items; rejects with `already_exists` when its name is taken. */
 export async function createDataset({ store, ...given }: CreateDatasetRequest): Promise<DatasetRecord> {
+  return store.datasets.create(await planDataset(given));
+}
+
+/** What is said of a new dataset, with nothing left open; throws when it cannot be said. */
+export async function planDataset(given: Omit<CreateDatasetRequest, "store">): Promise<DatasetTraits> {
   const traits: DatasetTraits = {
     name: given.name,
     description: given.description ?? null,
@@ -24,7 +29,7 @@ export async function createDataset({ store, ...given }: CreateDatasetRequest): 
     scorerIds: given.scorerIds ?? null,
   };
   await checkTraits(traits);
-  return store.datasets.create(traits);
+  return traits;
 }
 
 export interface UpdateDatasetRequest extends GivenTraits {

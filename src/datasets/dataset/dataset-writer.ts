@@ -1,8 +1,15 @@
 import { setImmediate } from "node:timers/promises";
-import type { DatasetRecord, DatasetVersion, DatasetWrite, NewItem, WriteWish } from "../../store/dataset-store.ts";
+import type {
+  DatasetRecord,
+  DatasetTraits,
+  DatasetVersion,
+  DatasetWrite,
+  NewItem,
+  WriteWish,
+} from "../../store/dataset-store.ts";
 import type { Store } from "../../store/store.ts";
 import { compileItemCheck, type ItemCheck } from "./check-schema.ts";
-import { ProblemList } from "./problem-list.ts";
+import { ProblemList } from "../../base/problem-list.ts";
 
 /** Where an item came from, to be told with its problems. */
 export interface ItemPlace {
@@ -70,13 +77,17 @@ export class DatasetWriter implements AsyncDisposable {
   }
 }
 
-/** Opens a writer; disposed without a commit it leaves no trace. */
+/** Opens a writer to a dataset, or to one that its commit makes; disposed without a commit it leaves no trace. */
 export async function openDatasetWriter(
   store: Store,
-  dataset: DatasetRecord,
+  dataset: DatasetRecord | DatasetTraits,
   wish: Omit<WriteWish, "datasetId">,
   signal: AbortSignal,
 ): Promise<DatasetWriter> {
   const check = await compileItemCheck(dataset);
-  return new DatasetWriter(await store.datasets.openWrite({ datasetId: dataset.id, ...wish }), check, signal);
+  return new DatasetWriter(
+    await store.datasets.openWrite({ datasetId: "id" in dataset ? dataset.id : dataset, ...wish }),
+    check,
+    signal,
+  );
 }

@@ -8,7 +8,7 @@ import type { Store } from "../../store/store.ts";
 import { findDataset } from "./find-dataset.ts";
 import { writeCsv } from "./formats/write-csv.ts";
 import { writeJsonArray, writeJsonLines } from "./formats/write-json.ts";
-import { formatOf, itemFormats, type ItemFormat } from "./formats/source-entry.ts";
+import { formatOf, itemFormats, type ItemFormat } from "../../formats/source-entry.ts";
 import { readItems } from "./read-items.ts";
 
 export interface ExportDatasetRequest {

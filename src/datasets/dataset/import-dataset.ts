@@ -1,16 +1,17 @@
-import { createReadStream } from "node:fs";
-import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
-import type { DatasetRecord, DatasetVersion } from "../../store/dataset-store.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+import type { DatasetRecord, DatasetTraits, DatasetVersion } from "../../store/dataset-store.ts";
 import type { Store } from "../../store/store.ts";
-import { createDataset } from "./create-dataset.ts";
+import { planDataset } from "./create-dataset.ts";
 import { openDatasetWriter } from "./dataset-writer.ts";
-import type { CellReading } from "./formats/csv-cell.ts";
-import { decodeText } from "./formats/decode-text.ts";
-import { readCsv } from "./formats/read-csv.ts";
-import { readJsonArray } from "./formats/read-json-array.ts";
-import { readJsonLines } from "./formats/read-json-lines.ts";
-import { formatOf, itemFormats, type ItemFormat, type SourceEntry } from "./formats/source-entry.ts";
-import { toItem, type FieldMapping } from "./formats/to-item.ts";
+import type { CellReading } from "../../formats/csv-cell.ts";
+import { decodeText } from "../../formats/decode-text.ts";
+import { readBytes } from "../../formats/read-bytes.ts";
+import { readCsv } from "../../formats/read-csv.ts";
+import { readJsonArray } from "../../formats/read-json-array.ts";
+import { readJsonLines } from "../../formats/read-json-lines.ts";
+import { formatOf, itemFormats, type ItemFormat, type SourceEntry } from "../../formats/source-entry.ts";
+import { findDataset } from "./find-dataset.ts";
+import { itemColumns, toItem, type FieldMapping } from "./formats/to-item.ts";
 
 export interface ImportDatasetRequest {
   readonly store: Store;
@@ -43,36 +44,22 @@ export interface ImportOutcome {
 export async function importDataset(request: ImportDatasetRequest): Promise<ImportOutcome> {
   const { store } = request;
   const found = await store.datasets.find(request.dataset);
-  const dataset = found ?? (await createOrFind(store, request.dataset));
+  // One that is not there is made together with its first version: an import that is killed leaves nothing behind.
+  const dataset = found ?? (await planDataset({ name: request.dataset }));
   try {
     return await importInto(dataset, request);
   } catch (error) {
-    if (!found) await removeIfEmpty(store, dataset.id).catch(() => {});
     // A stream that was cut says so in its own words.
     request.signal.throwIfAborted();
     throw error;
   }
 }
 
-/** Of several that make one dataset at once all get it. */
-async function createOrFind(store: Store, name: string): Promise<DatasetRecord> {
-  try {
-    return await createDataset({ store, name });
-  } catch (error) {
-    const made =
-      error instanceof RolloutError && error.code === "already_exists" ? await store.datasets.find(name) : null;
-    if (made === null) throw error;
-    return made;
-  }
-}
-
-/** Nobody asked for an empty dataset; but what others wrote to it meanwhile stays. */
-async function removeIfEmpty(store: Store, id: string): Promise<void> {
-  const now = await store.datasets.find(id);
-  if (now?.version === 0) await store.datasets.remove(id);
-}
-
-async function importInto(dataset: DatasetRecord, request: ImportDatasetRequest): Promise<ImportOutcome> {
+async function importInto(
+  dataset: DatasetRecord | DatasetTraits,
+  request: ImportDatasetRequest,
+): Promise<ImportOutcome> {
+  const before = "version" in dataset ? dataset.version : 0;
   const { store, from, mode = "replace", note = null, fields = null, signal } = request;
   const file = typeof from === "string" ? from : from.name;
   await using writer = await openDatasetWriter(store, dataset, { mode, note }, signal);
@@ -92,8 +79,8 @@ async function importInto(dataset: DatasetRecord, request: ImportDatasetRequest)
   }
   if (writer.count === 0 && writer.problems.isEmpty) writer.problems.add({ file, message: "there are no items in it" });
   const version = await writer.commit(file);
-  const now = await store.datasets.find(dataset.id);
-  return { dataset: now ?? dataset, version, read: writer.count, isNew: version.version > dataset.version };
+  const now = await findDataset(store, "id" in dataset ? dataset.id : dataset.name);
+  return { dataset: now, version, read: writer.count, isNew: version.version > before };
 }
 
 function readEntries(request: ImportDatasetRequest, file: string): AsyncIterable<SourceEntry> {
@@ -105,19 +92,6 @@ function readEntries(request: ImportDatasetRequest, file: string): AsyncIterable
     });
   }
   const text = decodeText(typeof from === "string" ? readBytes(from, signal) : from.bytes, file);
-  if (format === "csv") return readCsv(text, { cells, isMapped: fields !== undefined });
+  if (format === "csv") return readCsv(text, { cells, known: fields === undefined ? itemColumns : null });
   return format === "json" ? readJsonArray(text) : readJsonLines(text);
-}
-
-async function* readBytes(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield* createReadStream(path, { signal, highWaterMark: 1 << 18 }) as AsyncIterable<Uint8Array>;
-  } catch (error) {
-    signal.throwIfAborted();
-    const code = systemCodeOf(error);
-    if (code === undefined) throw error;
-    const isMissing = code === "ENOENT" || code === "EISDIR";
-    const message = code === "ENOENT" ? `${path} does not exist` : `${path} cannot be read: ${messageOf(error)}`;
-    throw new RolloutError(isMissing ? "not_found" : "io_failed", message, { cause: error });
-  }
 }

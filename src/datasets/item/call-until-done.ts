@@ -4,6 +4,7 @@ import { executeTarget } from "../targets/execute-target.ts";
 import { failed } from "../targets/execution-result.ts";
 import type { TargetCall } from "../targets/target-call.ts";
 import type { ExecutionResult } from "../targets/target.ts";
+import type { HeldTime } from "./held-time.ts";
 import { isTransientError } from "./is-transient.ts";
 
 export interface RetryRules {
@@ -15,6 +16,7 @@ export interface RetryRules {
 
 export interface RetryHelp {
   readonly clock: Clock;
+  readonly held: HeldTime;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly onRetry: (retry: { readonly tries: number; readonly waitMs: number; readonly message: string }) => void;
@@ -27,8 +29,10 @@ export interface TriedResult {
 
 /** Calls a target until it answers, fails for good, or nobody waits any more; a wait between tries ends at once on abort. */
 export async function callUntilDone(call: TargetCall, rules: RetryRules, help: RetryHelp): Promise<TriedResult> {
+  const { itemTimeoutMs } = rules;
+  const execute = itemTimeoutMs === null ? executeTarget : withinLimit(itemTimeoutMs, help);
   for (let retryCount = 0; ; retryCount++) {
-    const execution = await executeWithinLimit(call, rules.itemTimeoutMs, help.clock);
+    const execution = await execute(call);
     const { error } = execution;
     if (error === null || retryCount >= rules.maxRetries || call.signal.aborted || !isTransientError(error))
       return { execution, retryCount };
@@ -42,14 +46,20 @@ export async function callUntilDone(call: TargetCall, rules: RetryRules, help: R
   }
 }
 
-/** No timer fires while a target holds the thread, so one that returns too late has its time looked up. */
-async function executeWithinLimit(call: TargetCall, limitMs: number | null, clock: Clock): Promise<ExecutionResult> {
+/**
+ * No timer fires while a target holds the thread, so that one which answers has its time looked up. What others held
+ * before they first waited is not its time; what they hold later cannot be told apart.
+ */
+function withinLimit(limitMs: number, { clock, held }: RetryHelp): typeof executeTarget {
   const begin = clock.monotonic();
-  const work = executeTarget(call);
-  // Before anything is awaited: what comes after may be the time of others.
-  const heldMs = clock.monotonic() - begin;
-  if (limitMs === null || heldMs <= limitMs) return await work;
-  await work;
-  const reason = exceeded(`item "${call.item.id}"`, limitMs);
-  return failed(reason.message, reason);
+  let othersHeldMs = -held.ms;
+  return async (call) => {
+    othersHeldMs += held.ms;
+    const work = held.during(() => executeTarget(call));
+    othersHeldMs -= held.ms;
+    const execution = await work;
+    if (clock.monotonic() - begin - (othersHeldMs + held.ms) <= limitMs) return execution;
+    const reason = exceeded(`item "${call.item.id}"`, limitMs);
+    return failed(reason.message, reason);
+  };
 }

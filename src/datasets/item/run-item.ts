@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import type { RunRules } from "../check-run-config.ts";
@@ -6,10 +7,11 @@ import type { ItemUnit } from "../items/unit-stream.ts";
 import { leaveUnscored, runScorersForItem } from "../scorers/run-scorers.ts";
 import type { ScorerChoice } from "../scorers/scorer-choice.ts";
 import type { ResolvedScorer } from "../scorers/resolve-scorers.ts";
-import type { ItemResult, ScorerResult } from "../summary.ts";
+import type { ItemWithScores, ScorerResult } from "../summary.ts";
 import { failed } from "../targets/execution-result.ts";
 import type { ResolvedTarget } from "../targets/target.ts";
 import { callUntilDone, type RetryHelp, type TriedResult } from "./call-until-done.ts";
+import type { HeldTime } from "./held-time.ts";
 import { readErrorDetails } from "./error-details.ts";
 import { ItemSpan } from "./item-span.ts";
 
@@ -17,6 +19,7 @@ import { ItemSpan } from "./item-span.ts";
 export interface ItemGround {
   readonly runId: string;
   readonly clock: Clock;
+  readonly held: HeldTime;
   readonly random: () => number;
   readonly rules: RunRules;
   readonly target: ResolvedTarget;
@@ -26,13 +29,12 @@ export interface ItemGround {
   readonly warn: (message: string) => void;
 }
 
-export interface MarkedItem {
-  readonly result: ItemResult;
-  readonly scores: readonly ScorerResult[];
-}
-
 /** Runs one item under its one deadline: the target with its retries, then the scorers. Never throws. */
-export async function runItem(unit: ItemUnit, ground: ItemGround, onRetry: RetryHelp["onRetry"]): Promise<MarkedItem> {
+export async function runItem(
+  unit: ItemUnit,
+  ground: ItemGround,
+  onRetry: RetryHelp["onRetry"],
+): Promise<ItemWithScores> {
   const { clock, rules, signal } = ground;
   const span = new ItemSpan({ runId: ground.runId, target: ground.target, unit });
   const begin = { at: clock.now(), monotonic: clock.monotonic() };
@@ -42,36 +44,47 @@ export async function runItem(unit: ItemUnit, ground: ItemGround, onRetry: Retry
       ? null
       : startDeadline({ clock, limitMs: rules.itemTimeoutMs, parent: signal, what: `item "${unit.item.id}"` });
   const itemSignal = deadline?.signal ?? signal;
-  const found = await findScorers(unit, ground);
+  const finding = findScorers(unit, ground);
+  const { scorers, failure } = finding instanceof Promise ? await finding : finding;
   const tried: TriedResult =
-    "failure" in found
-      ? { execution: failed(found.failure, null), retryCount: 0 }
+    failure !== null
+      ? { execution: failed(failure, null), retryCount: 0 }
       : await span.within(() =>
           callUntilDone(
             { target: ground.target, item: unit.item, repeat: unit.repeat, signal: itemSignal, warn: ground.warn },
             rules,
-            { clock, random: ground.random, onRetry },
+            { clock, held: ground.held, random: ground.random, onRetry },
           ),
         );
   const durationMs = clock.monotonic() - begin.monotonic;
-  const scorers = "failure" in found ? [] : found.scorers;
   const scores = await span.within(() => mark(unit, tried, scorers, { ground, signal: itemSignal, durationMs }));
   // What was done before the end of the run counts; what the end cut off runs again.
   const wasCut = signal.aborted && (tried.execution.error !== null || scores.some(({ error }) => error !== null));
-  const result = describe(unit, tried, { ground, begin: begin.at, durationMs, spanTrace: span.traceId, wasCut });
+  const result = describe(unit, tried, {
+    scores,
+    begin: begin.at,
+    end: clock.now(),
+    durationMs,
+    spanTrace: span.traceId,
+    wasCut,
+  });
   span.end(result, scores);
-  return { result, scores };
+  return result;
 }
 
-async function findScorers(
-  { item }: ItemUnit,
-  { scorers }: ItemGround,
-): Promise<{ readonly scorers: readonly ResolvedScorer[] } | { readonly failure: string }> {
-  try {
-    return { scorers: await scorers.forItem(item) };
-  } catch (thrown) {
-    return { failure: `its scorers cannot be found: ${messageOf(thrown)}` };
-  }
+interface FoundScorers {
+  readonly scorers: readonly ResolvedScorer[];
+  readonly failure: string | null;
+}
+
+/** Most are known before the start; only those of single items may have to be waited for. */
+function findScorers({ item }: ItemUnit, { scorers }: ItemGround): FoundScorers | Promise<FoundScorers> {
+  const chosen = scorers.forItem(item);
+  if (!(chosen instanceof Promise)) return { scorers: chosen, failure: null };
+  return chosen.then(
+    (found) => ({ scorers: found, failure: null }),
+    (thrown: unknown) => ({ scorers: [], failure: `its scorers cannot be found: ${messageOf(thrown)}` }),
+  );
 }
 
 interface MarkHelp {
@@ -80,15 +93,15 @@ interface MarkHelp {
   readonly durationMs: number;
 }
 
-async function mark(
+function mark(
   { item }: ItemUnit,
   { execution }: TriedResult,
   scorers: readonly ResolvedScorer[],
   { ground, signal, durationMs }: MarkHelp,
-): Promise<readonly ScorerResult[]> {
+): Promise<readonly ScorerResult[]> | readonly ScorerResult[] {
   const { output, error, scorerInput, scorerOutput, usage } = execution;
   if (error !== null && !ground.rules.scoreFailed) return leaveUnscored(scorers, "the item failed");
-  return await runScorersForItem(scorers, {
+  return runScorersForItem(scorers, {
     input: scorerInput ?? item.input,
     output: scorerOutput ?? output,
     groundTruth: item.expectedOutput,
@@ -101,9 +114,13 @@ async function mark(
   });
 }
 
+// One for all: a run may keep millions of results.
+const noMetadata: JsonObject = Object.freeze({});
+
 interface DescribeHelp {
-  readonly ground: ItemGround;
+  readonly scores: readonly ScorerResult[];
   readonly begin: number;
+  readonly end: number;
   readonly durationMs: number;
   readonly spanTrace: string | null;
   readonly wasCut: boolean;
@@ -112,8 +129,8 @@ interface DescribeHelp {
 function describe(
   { index, item, repeat }: ItemUnit,
   { execution, retryCount }: TriedResult,
-  { ground, begin, durationMs, spanTrace, wasCut }: DescribeHelp,
-): ItemResult {
+  { scores, begin, end, durationMs, spanTrace, wasCut }: DescribeHelp,
+): ItemWithScores {
   const { output, error, traceId, usage } = execution;
   const message = error?.message ?? (wasCut ? "the run ended while the item was being scored" : null);
   return {
@@ -124,15 +141,17 @@ function describe(
     input: item.input,
     output,
     expectedOutput: item.expectedOutput,
-    metadata: item.metadata ?? {},
+    metadata: item.metadata ?? noMetadata,
     error: message,
     errorDetails: error === null ? null : readErrorDetails(error.thrown),
     isInterrupted: wasCut,
     startedAt: new Date(begin),
-    completedAt: new Date(ground.clock.now()),
+    completedAt: new Date(end),
     durationMs,
     retryCount,
     traceId: traceId ?? spanTrace,
     usage,
+    scores,
+    persistenceError: null,
   };
 }

@@ -1,46 +1,51 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import { toJson } from "../../base/to-json.ts";
-import type { ResultBatch, ResultWithScores } from "../../store/run-store.ts";
+import type { ResultWithScores } from "../../store/run-store.ts";
 import type { Usage } from "../../scoring/scorer.ts";
-import type { ErrorDetails, ItemResult, ItemWithScores, ScorerResult } from "../summary.ts";
+import type { ErrorDetails, ItemWithScores } from "../summary.ts";
 
 // An output beyond this is named in the result instead of being stored: one value must not take the store down.
 const mostStoredCharacters = 64 * 1024 * 1024;
 
 /** A result as a store keeps it. */
-export function toStoredResult(item: ItemResult, scores: readonly ScorerResult[]): ResultBatch {
+export function toStoredResult(item: ItemWithScores): ResultWithScores {
   const output = toJson(item.output);
   const isTooLarge = output.size > mostStoredCharacters;
   return {
-    results: [
-      {
-        index: item.index,
-        itemId: item.itemId,
-        repeat: item.repeat,
-        itemVersion: item.itemVersion,
-        status: item.error === null ? "succeeded" : item.isInterrupted ? "interrupted" : "failed",
-        input: item.input as Json,
-        output: isTooLarge ? null : output.json,
-        expectedOutput: item.expectedOutput as Json | undefined,
-        error: item.error === null ? null : { ...item.errorDetails, message: item.error },
-        startedAt: item.startedAt.getTime(),
-        completedAt: item.completedAt.getTime(),
-        retryCount: item.retryCount,
-        traceId: item.traceId,
-        extra: {
-          durationMs: item.durationMs,
-          ...(item.usage === null ? {} : { usage: { ...item.usage } }),
-          ...(Object.keys(item.metadata).length === 0 ? {} : { metadata: item.metadata }),
-          ...(isTooLarge ? { outputOmitted: `about ${output.size} characters` } : {}),
-        },
-      },
-    ],
-    scores: scores.map(({ metadata, ...score }) => ({
+    result: {
       index: item.index,
-      ...score,
+      itemId: item.itemId,
+      repeat: item.repeat,
+      itemVersion: item.itemVersion,
+      status: item.error === null ? "succeeded" : item.isInterrupted ? "interrupted" : "failed",
+      input: item.input as Json,
+      output: isTooLarge ? null : output.json,
+      expectedOutput: item.expectedOutput as Json | undefined,
+      error: item.error === null ? null : { ...item.errorDetails, message: item.error },
+      startedAt: item.startedAt.getTime(),
+      completedAt: item.completedAt.getTime(),
+      retryCount: item.retryCount,
+      traceId: item.traceId,
+      extra: extraOf(item, isTooLarge ? output.size : null),
+    },
+    scores: item.scores.map(({ scorerId, scorerName, score, reason, error, metadata }) => ({
+      index: item.index,
+      scorerId,
+      scorerName,
+      score,
+      reason,
+      error,
       extra: metadata === null ? {} : { metadata },
     })),
   };
+}
+
+function extraOf({ durationMs, usage, metadata }: ItemWithScores, omittedCharacters: number | null): JsonObject {
+  const extra: Record<string, Json> = { durationMs };
+  if (usage !== null) extra["usage"] = { ...usage };
+  if (Object.keys(metadata).length > 0) extra["metadata"] = metadata;
+  if (omittedCharacters !== null) extra["outputOmitted"] = `about ${omittedCharacters} characters`;
+  return extra;
 }
 
 /** A stored result as a run tells it. */

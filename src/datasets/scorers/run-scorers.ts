@@ -13,7 +13,10 @@ export async function runScorersForItem(
   scorers: readonly ResolvedScorer[],
   run: ScorerRun,
 ): Promise<readonly ScorerResult[]> {
-  return scorers.length === 0 ? [] : await Promise.all(scorers.map((scorer) => runScorerSafe(scorer, run)));
+  const [only] = scorers;
+  if (only === undefined) return [];
+  if (scorers.length === 1) return [await runScorerSafe(only, run)];
+  return await Promise.all(scorers.map((scorer) => runScorerSafe(scorer, run)));
 }
 
 /** What scorers say of an item they were not asked about. */
@@ -34,9 +37,18 @@ async function runScorerSafe(scorer: ResolvedScorer, run: ScorerRun): Promise<Sc
 
 // Async, so that a scorer that throws before it returns a promise rejects like the others.
 async function call(scorer: ResolvedScorer, run: ScorerRun): Promise<unknown> {
-  // What a scorer does to what it sees is seen by no other.
-  const own = { input: copyPlain(run.input), output: copyPlain(run.output), groundTruth: copyPlain(run.groundTruth) };
-  return await scorer.run({ ...run, ...own, metadata: copyPlain(run.metadata) });
+  return await scorer.run({
+    // What a scorer does to what it sees is seen by no other.
+    input: copyPlain(run.input),
+    output: copyPlain(run.output),
+    groundTruth: copyPlain(run.groundTruth),
+    metadata: copyPlain(run.metadata),
+    itemId: run.itemId,
+    durationMs: run.durationMs,
+    usage: run.usage,
+    error: run.error,
+    signal: run.signal,
+  });
 }
 
 /** A verdict as it counts: a finite number, or null; anything else is the scorer's error. */
@@ -55,9 +67,11 @@ export function readVerdict(scorer: Pick<ResolvedScorer, "id" | "name">, verdict
   return result(scorer, { reason, error: `it gave ${shown} instead of a finite number or null` });
 }
 
-function result(scorer: Pick<ResolvedScorer, "id" | "name">, fields: Partial<ScorerResult>): ScorerResult {
-  const nothing = { score: null, reason: null, error: null, metadata: null };
-  return { scorerId: scorer.id, scorerName: scorer.name, ...nothing, ...fields };
+function result(
+  { id, name }: Pick<ResolvedScorer, "id" | "name">,
+  { score = null, reason = null, error = null, metadata = null }: Partial<ScorerResult>,
+): ScorerResult {
+  return { scorerId: id, scorerName: name, score, reason, error, metadata };
 }
 
 function readMetadata(verdict: unknown): ScorerResult["metadata"] {

@@ -5,7 +5,7 @@ import { resolveScorers, type ResolvedScorer, type ResolvedScorers } from "./res
 /** Which scorers mark which item: those of the run before those of the item before those of the dataset. */
 export interface ScorerChoice {
   readonly ofRun: ResolvedScorers;
-  /** Throws when the item asks for a scorer that nobody knows. */
+  /** Rejects when the item asks for a scorer that nobody knows. */
   forItem(item: DatasetItem): Promise<readonly ResolvedScorer[]> | readonly ResolvedScorer[];
 }
 

@@ -28,7 +28,13 @@ const executors: Readonly<Record<TargetType, (call: TargetCall) => Promise<Execu
 
 /** Each call has an item of its own: what a target does to it is seen by no other call, no scorer and no store. */
 function withOwnItem(call: TargetCall): TargetCall {
-  const { input, expectedOutput, metadata } = call.item;
+  const { id, input, expectedOutput, metadata, scorerIds, version } = call.item;
   const own = { input: copyPlain(input), expectedOutput: copyPlain(expectedOutput), metadata: copyPlain(metadata) };
-  return { ...call, item: { ...call.item, ...own } };
+  return {
+    target: call.target,
+    item: { id, ...own, scorerIds, version },
+    repeat: call.repeat,
+    signal: call.signal,
+    warn: call.warn,
+  };
 }

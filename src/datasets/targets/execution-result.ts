@@ -1,8 +1,11 @@
 import type { ExecutionResult } from "./target.ts";
 
 /** What a call came to that answered. */
-export function answered(output: unknown, more: Partial<ExecutionResult> = {}): ExecutionResult {
-  return { output, error: null, traceId: null, scorerInput: undefined, scorerOutput: undefined, usage: null, ...more };
+export function answered(
+  output: unknown,
+  { error = null, traceId = null, scorerInput, scorerOutput, usage = null }: Partial<ExecutionResult> = {},
+): ExecutionResult {
+  return { output, error, traceId, scorerInput, scorerOutput, usage };
 }
 
 /** What a call came to that failed. */

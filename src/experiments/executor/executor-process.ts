@@ -33,6 +33,7 @@ export class ExecutorProcess {
   /** It answers on the private channel: what is on its stdout is print, whatever it looks like. */
   #isPrivate = false;
   #how: string | null = null;
+  #exitCode: number | null = null;
 
   constructor(options: ProcessOptions) {
     this.#options = options;
@@ -64,10 +65,19 @@ export class ExecutorProcess {
     return this.#complaint.trim();
   }
 
-  /** Lines that are written in one turn of the loop go out together. */
+  /** Null while it lives, and when a signal ended it. */
+  get exitCode(): number | null {
+    return this.#exitCode;
+  }
+
   write(line: string): void {
+    this.writePart(`${line}\n`);
+  }
+
+  /** Less than a line, or more; what is written in one turn of the loop goes out together. */
+  writePart(text: string): void {
     if (this.#unsent === "") process.nextTick(() => this.#flush());
-    this.#unsent += `${line}\n`;
+    this.#unsent += text;
   }
 
   endInput(): void {
@@ -130,7 +140,10 @@ export class ExecutorProcess {
     this.#child.on("error", (error) => this.#onGone(`it cannot be started: ${error.message}`));
     // What it left running would hold its output open.
     this.#child.on("exit", () => this.signal("SIGKILL"));
-    this.#child.on("close", (code, signal) => this.#onGone(`it ended with ${signal ?? `exit code ${code}`}`));
+    this.#child.on("close", (code, signal) => {
+      this.#exitCode = code;
+      this.#onGone(`it ended with ${signal ?? `exit code ${code}`}`);
+    });
   }
 
   #complain(text: string): void {

@@ -34,13 +34,17 @@ export interface SubprocessOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  readonly maxWorkers: number;
-  /** Over the discovered ones. */
-  readonly params: JsonObject;
   readonly limits: ExecutorLimits;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onNote: ExecutorListener;
+}
+
+/** How an executor is set up. */
+export interface ExecutorSetup {
+  readonly maxWorkers: number;
+  /** Over the discovered ones. */
+  readonly params: JsonObject;
 }
 
 type Members = ReadonlyMap<string, RawJson>;
@@ -61,6 +65,7 @@ const graceMs = 2000;
 // An executor that has not come back this long after a limit does not come back.
 const owedMs = 5000;
 const shownWords = 300;
+const mostFollowed = 64;
 
 /** An executor in a process of its own, spoken to over its stdin and stdout. */
 export class SubprocessExecutor implements Executor {
@@ -91,10 +96,23 @@ export class SubprocessExecutor implements Executor {
   }
 
   /** Starts an executor and sets it up; rejects when it cannot be used. */
-  static async start(options: SubprocessOptions): Promise<SubprocessExecutor> {
+  static async start(options: SubprocessOptions & ExecutorSetup): Promise<SubprocessExecutor> {
+    const executor = await SubprocessExecutor.open(options);
+    try {
+      await executor.setUp(options);
+      return executor;
+    } catch (error) {
+      await executor[Symbol.asyncDispose]();
+      options.signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  /** Starts an executor and asks what it has; nothing runs before it is set up. */
+  static async open(options: SubprocessOptions): Promise<SubprocessExecutor> {
     const executor = new SubprocessExecutor(options);
     try {
-      await executor.#setUp();
+      await executor.#discover();
       return executor;
     } catch (error) {
       await executor[Symbol.asyncDispose]();
@@ -164,22 +182,26 @@ export class SubprocessExecutor implements Executor {
     await this.#process.gone;
   }
 
-  async #setUp(): Promise<void> {
-    const { limits, maxWorkers, params } = this.#options;
+  /** Rejects when it refuses. */
+  async setUp({ maxWorkers, params }: ExecutorSetup): Promise<void> {
+    const theirs: readonly string[] = this.#discovered.capabilities ?? [];
+    const used = capabilities.filter((name) => theirs.includes(name));
+    const extras = used.length === 0 ? {} : { capabilities: used, heartbeat_ms: heartbeatMs };
+    const init = { cmd: "init", max_workers: maxWorkers, params: { ...this.#discovered.params, ...params }, ...extras };
+    const answer = await this.#tell("init", JSON.stringify(init), this.#options.limits.initMs);
+    if (answer.members.get("ok") !== "true")
+      throw this.#unusable(`it refused to be set up: ${errorOf(answer.members) ?? "without a reason"}`);
+    this.#used = new Set(used);
+  }
+
+  async #discover(): Promise<void> {
+    const { limits } = this.#options;
     const wish = `{"cmd":"discover","capabilities":${toRaw(capabilities)}}`;
     const { members } = await this.#tell("discover", wish, limits.discoverMs);
     const complaint = errorOf(members);
     if (complaint !== null) throw this.#unusable(`it cannot load the experiment: ${complaint}`);
     this.#discovered = readDiscovered(members);
     this.#takesOneEvaluator = members.has("__cat__");
-    const theirs: readonly string[] = this.#discovered.capabilities ?? [];
-    const used = capabilities.filter((name) => theirs.includes(name));
-    const extras = used.length === 0 ? {} : { capabilities: used, heartbeat_ms: heartbeatMs };
-    const init = { cmd: "init", max_workers: maxWorkers, params: { ...this.#discovered.params, ...params }, ...extras };
-    const answer = await this.#tell("init", JSON.stringify(init), limits.initMs);
-    if (answer.members.get("ok") !== "true")
-      throw this.#unusable(`it refused to be set up: ${errorOf(answer.members) ?? "without a reason"}`);
-    this.#used = new Set(used);
   }
 
   /** Sends a command that is answered before anything else is asked. */
@@ -220,11 +242,22 @@ export class SubprocessExecutor implements Executor {
 
   #follow(signal: AbortSignal): void {
     if (this.#followed.has(signal)) return;
+    if (this.#followed.size >= mostFollowed)
+      this.#unfollow(new Set(this.#pending.all.map((pending) => pending.signal)));
     const onAbort = (): void => {
       for (const pending of this.#pending.all) if (pending.signal === signal) this.#end(pending, signal.reason);
     };
     this.#followed.set(signal, onAbort);
     signal.addEventListener("abort", onAbort, { once: true });
+  }
+
+  /** All but those that something still waits under. */
+  #unfollow(needed: ReadonlySet<AbortSignal>): void {
+    for (const [signal, onAbort] of this.#followed) {
+      if (needed.has(signal)) continue;
+      signal.removeEventListener("abort", onAbort);
+      this.#followed.delete(signal);
+    }
   }
 
   /** Nobody waits for its answer any more. */
@@ -285,7 +318,7 @@ export class SubprocessExecutor implements Executor {
   #onGone(how: string): void {
     const error = new ExecutorLost(how);
     this.#limits[Symbol.dispose]();
-    for (const [signal, onAbort] of this.#followed) signal.removeEventListener("abort", onAbort);
+    this.#unfollow(new Set());
     this.#control?.reject(error);
     for (const pending of this.#pending.all) {
       this.#pending.giveUp(pending);

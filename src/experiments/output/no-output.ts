@@ -7,8 +7,7 @@ export async function openNoOutput(): Promise<ExperimentOutput> {
     findEarlier: null,
     saveRun: async () => {},
     saveEvaluation: async () => {},
-    complete: async () => {},
-    fail: async () => {},
+    end: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };
 }

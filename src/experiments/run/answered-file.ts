@@ -2,8 +2,8 @@ import { createReadStream } from "node:fs";
 import { parseRaw, toRaw, type RawJson } from "../../base/raw-json.ts";
 import type { EvalOutcome } from "../executor/executor.ts";
 import { LineSplitter } from "../wire/line-splitter.ts";
-import type { Example } from "./example.ts";
-import type { DueRun, FailureType, FinishedRun } from "./experiment-run.ts";
+import type { Example, FailureType } from "./example.ts";
+import type { DueRun, FinishedRun } from "./experiment-run.ts";
 import { openScratchFile } from "./scratch-file.ts";
 
 /** Runs whose tasks were answered and that wait for their evaluations, on disk: there may be millions. */

@@ -19,6 +19,9 @@ export interface PlannedRun {
   readonly repetition: number;
 }
 
+/** Why a task has no output. */
+export type FailureType = "task_failed" | "task_timeout" | "executor_lost" | "run_cancelled";
+
 /** `<id>#<n>` */
 export function runIdOf(exampleId: string, repetition: number): string {
   return `${exampleId}#${repetition}`;

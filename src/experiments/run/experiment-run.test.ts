@@ -150,7 +150,7 @@ test("an executor that never comes back to life ends the experiment with what it
     shutdown: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };
-  const failures: string[] = [];
+  const failures: (string | null)[] = [];
   const summary = await performExperiment({
     id: "x",
     startExecutor: () => (starts++ === 0 ? Promise.resolve(member) : Promise.reject(new Error("no such program"))),
@@ -163,7 +163,7 @@ test("an executor that never comes back to life ends the experiment with what it
     examples: async function* () {
       for (const id of ["a", "b"]) yield { id, input: "1" as RawJson, output: null, metadata: null };
     },
-    openOutput: async () => ({ ...(await openNoOutput()), fail: async (error) => void failures.push(error) }),
+    openOutput: async () => ({ ...(await openNoOutput()), end: async ({ error }) => void failures.push(error) }),
     clock,
     signal: never,
     onEvent: () => {},

@@ -6,7 +6,7 @@ import type { EvalOutcome, TaskOutcome } from "../executor/executor.ts";
 import { ExecutorLost } from "../executor/executor.ts";
 import type { ExecutorPool } from "../executor/executor-pool.ts";
 import type { EarlierRun, ExperimentOutput } from "../output/experiment-output.ts";
-import type { PlannedRun } from "./example.ts";
+import type { FailureType, PlannedRun } from "./example.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 export interface ExperimentRules {
@@ -20,16 +20,8 @@ export interface ExperimentRules {
 export interface DueRun {
   readonly run: PlannedRun;
   /** Null when its task is yet to be run. */
-  readonly known: KnownRun | null;
+  readonly known: EarlierRun | null;
 }
-
-/** A run whose task was answered before. */
-export interface KnownRun extends EarlierRun {
-  readonly failureType: FailureType | null;
-  readonly durationMs: number;
-}
-
-export type FailureType = "task_failed" | "task_timeout" | "executor_lost" | "run_cancelled";
 
 /** How a run ended as a whole. */
 export interface FinishedRun {
@@ -95,7 +87,7 @@ async function runTask(
 ): Promise<void> {
   const { clock, output, signal } = options;
   if (signal.aborted) return;
-  const started = clock.now();
+  const startedAt = clock.now();
   const began = clock.monotonic();
   const evaluations = known === null ? [] : [...known.evaluations.values()];
   if (known !== null) return evaluate({ ...known, run, evaluations, isKept: true, left: 0 }, queue, options);
@@ -105,7 +97,7 @@ async function runTask(
   const open: OpenRun = { run, outcome, failureType, evaluations, durationMs, isKept: false, left: 0 };
   // What the end of the experiment cut off runs again.
   if (failureType === "run_cancelled") return options.onFinished(open);
-  await output.saveRun({ run, outcome, startedAt: started, completedAt: clock.now() });
+  await output.saveRun({ run, outcome, failureType, startedAt, durationMs });
   if (signal.aborted) return options.onFinished(open);
   await evaluate(open, queue, options);
 }

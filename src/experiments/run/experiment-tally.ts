@@ -1,7 +1,9 @@
 import { RunningMean } from "../../analysis/running-mean.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { RunListener, Unit, UnitFailure } from "../../store/run.ts";
-import type { AggregateAnswer, DiscoverAnswer } from "../protocol.ts";
+import type { RunListener } from "../../store/run.ts";
+import { messageOf } from "../../base/rollout-error.ts";
+import type { AggregateAnswer } from "../protocol.ts";
+import { describeHead, labelsOf, toUnit, type ExperimentNames } from "./describe-experiment.ts";
 import type { PlannedRun } from "./example.ts";
 import type { FinishedRun } from "./experiment-run.ts";
 
@@ -18,24 +20,20 @@ export interface ExperimentSummary {
   readonly averageScores: Readonly<Record<string, number | null>>;
   readonly aggregates: readonly AggregateAnswer[];
   readonly error: string | null;
+  /** What was thrown, when there is an error. */
+  readonly cause: unknown;
   readonly location: string;
 }
 
-export interface TallyOptions {
-  readonly id: string;
-  readonly discovered: DiscoverAnswer;
-  readonly location: string;
-  readonly total: number;
-  readonly repetitions: number;
-  readonly concurrency: number;
+export interface TallyOptions extends ExperimentNames {
   readonly clock: Clock;
   readonly onEvent: RunListener;
 }
 
 /** How an experiment came to its end. */
 export interface ExperimentEnd {
-  /** What kept it from going on. */
-  readonly error: string | null;
+  /** What was thrown and kept it from going on; null when nothing was. */
+  readonly cause: unknown;
   readonly isCancelled: boolean;
   readonly aggregates: readonly AggregateAnswer[];
 }
@@ -43,7 +41,6 @@ export interface ExperimentEnd {
 /** Counts runs as they end and tells of them in the words that all doors share. */
 export class ExperimentTally {
   readonly #options: TallyOptions;
-  readonly #name: string;
   readonly #scores = new Map<string, RunningMean>();
   readonly #began: number;
   #succeeded = 0;
@@ -51,41 +48,16 @@ export class ExperimentTally {
   #failedEvaluations = 0;
 
   constructor(options: TallyOptions) {
-    const { id, discovered, clock, total } = options;
+    const { evaluators, clock, onEvent } = options;
     this.#options = options;
-    this.#name = discovered.name ?? id;
     this.#began = clock.monotonic();
-    const [first = "", ...others] = discovered.evaluators;
-    for (const name of discovered.evaluators) this.#scores.set(name, new RunningMean());
-    options.onEvent({
-      type: "run_started",
-      at: clock.now(),
-      run: {
-        id,
-        kind: "experiment",
-        name: id,
-        total,
-        groups: [{ labels: { experiment: this.#name }, total }],
-        concurrency: options.concurrency,
-        shape: {
-          groupBy: ["experiment"],
-          itemLabel: "example",
-          markName: first,
-          otherMarks: others,
-          tellsCost: false,
-          passAt: 1,
-          isScore: true,
-          unitNoun: "run",
-        },
-        metrics: [],
-        location: options.location,
-      },
-    });
+    for (const evaluator of evaluators) this.#scores.set(evaluator, new RunningMean());
+    onEvent({ type: "run_started", at: clock.now(), run: describeHead(options) });
   }
 
   begin(run: PlannedRun): void {
     const { clock, onEvent } = this.#options;
-    onEvent({ type: "unit_started", at: clock.now(), key: run.runId, labels: this.#labelsOf(run) });
+    onEvent({ type: "unit_started", at: clock.now(), key: run.runId, labels: labelsOf(run, this.#options) });
   }
 
   /** For people: how far a phase is that ends no run. */
@@ -104,12 +76,17 @@ export class ExperimentTally {
       if (score !== null) this.#scores.get(evaluator)?.addCluster([score]);
     }
     const { clock, onEvent } = this.#options;
-    onEvent({ type: finished.isKept ? "unit_kept" : "unit_finished", at: clock.now(), unit: this.#toUnit(finished) });
+    onEvent({
+      type: finished.isKept ? "unit_kept" : "unit_finished",
+      at: clock.now(),
+      unit: toUnit(finished, this.#options),
+    });
   }
 
-  end({ error, isCancelled, aggregates }: ExperimentEnd): ExperimentSummary {
+  end({ cause, isCancelled, aggregates }: ExperimentEnd): ExperimentSummary {
     const { id, location, total, clock, onEvent } = this.#options;
     const skipped = total - this.#succeeded - this.#failed;
+    const error = cause === null ? null : messageOf(cause);
     const status = error !== null ? "failed" : isCancelled ? "cancelled" : "completed";
     onEvent({
       type: "run_finished",
@@ -138,32 +115,8 @@ export class ExperimentTally {
       averageScores: Object.fromEntries(Array.from(this.#scores, ([name, { mean }]) => [name, mean])),
       aggregates,
       error,
+      cause,
       location,
     };
   }
-
-  #labelsOf({ example, repetition }: PlannedRun): Record<string, string> {
-    const labels = { experiment: this.#name, example: example.id };
-    return this.#options.repetitions === 1 ? labels : { ...labels, repetition: String(repetition) };
-  }
-
-  #toUnit({ run, outcome, failureType, evaluations, durationMs }: FinishedRun): Unit {
-    return {
-      key: run.runId,
-      labels: this.#labelsOf(run),
-      marks: evaluations.map(({ evaluator, score }) => ({ name: evaluator, value: score })),
-      failure: failureOf(outcome.error, failureType),
-      phases: [],
-      durationSec: durationMs / 1000,
-      cost: null,
-      tries: 1,
-      warnings: evaluations.flatMap(({ evaluator, error }) =>
-        error === null ? [] : [`evaluator "${evaluator}" failed: ${error}`],
-      ),
-    };
-  }
-}
-
-function failureOf(error: string | null, type: FinishedRun["failureType"]): UnitFailure | null {
-  return error === null ? null : { type: type ?? "task_failed", message: error, blame: "agent" };
 }

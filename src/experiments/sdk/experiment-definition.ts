@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
+import type { RunRecords } from "./run-records.ts";
 
 /** What a task is called with beside its input. */
 export interface TaskCall<Params> {
@@ -25,6 +26,13 @@ export interface EvaluatorCall<Params> {
   readonly signal: AbortSignal;
 }
 
+/** What an evaluator of the whole run is called with. */
+export interface AggregateCall<Params> {
+  readonly results: RunRecords;
+  readonly params: Params;
+  readonly signal: AbortSignal;
+}
+
 /** A number, null, or more than that. */
 export type Evaluation =
   | number
@@ -42,8 +50,11 @@ export interface Experiment<Params extends JsonObject = JsonObject> {
   readonly description?: string | undefined;
   /** With their defaults; the command line puts others over them. */
   readonly params?: Params | undefined;
+  /** To tell something beside its output it may answer with `withMetadata(output, metadata)`. */
   readonly task: (input: never, call: TaskCall<Params>) => unknown;
   readonly evaluators?: Readonly<Record<string, (call: EvaluatorCall<Params>) => Evaluation | Promise<Evaluation>>>;
+  /** Evaluators of the whole run, asked once when all of it has ended. */
+  readonly aggregates?: Readonly<Record<string, (call: AggregateCall<Params>) => Evaluation | Promise<Evaluation>>>;
 }
 
 /** An experiment for `rollout experiment` to find as a file's default export; it is returned as it is. */

@@ -1,150 +1,160 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { systemClock, type Timer } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { messageOf } from "../../base/rollout-error.ts";
-import type { ExecutorCommand, InitCommand, RunEvalCommand, RunTaskCommand } from "../protocol.ts";
+import { capabilities, type ExecutorCommand, type InitCommand } from "../protocol.ts";
 import { LineSplitter } from "../wire/line-splitter.ts";
+import { AnswerChannel, type ServeChannel } from "./answer-channel.ts";
 import type { Experiment } from "./experiment-definition.ts";
 import { ExperimentRunner } from "./experiment-runner.ts";
-
-/** Where an executor reads commands and writes answers. */
-export interface ServeChannel {
-  readonly input: NodeJS.ReadableStream;
-  readonly write: (text: string) => void;
-  /** Takes over what user code prints; undefined puts it back. */
-  readonly redirect: (print: (stream: "stdout" | "stderr", text: string) => void) => void;
-}
 
 const longestLine = 256 * 1024 * 1024;
 
 /** Answers commands about an experiment until it is told to shut down, or its input ends. */
 export async function serveExperiment(experiment: Experiment, channel: ServeChannel): Promise<void> {
-  await new ExperimentServer(experiment, channel).serve();
+  await new ExperimentServer(experiment, channel).serve(channel.input);
 }
+
+type Work = (signal: AbortSignal) => Promise<readonly object[]>;
 
 class ExperimentServer {
   readonly #runner: ExperimentRunner;
-  readonly #channel: ServeChannel;
-  readonly #runs = new AsyncLocalStorage<string>();
+  readonly #answers: AnswerChannel;
   readonly #open = new Set<Promise<void>>();
-  readonly #stops = new Map<number, AbortController>();
+  readonly #stops = new Map<unknown, AbortController>();
   readonly #over = Promise.withResolvers<void>();
-  #answers = "";
-  #usesLog = false;
+  #heart: Timer | null = null;
+  #isClosing = false;
 
   constructor(experiment: Experiment, channel: ServeChannel) {
     this.#runner = new ExperimentRunner(experiment);
-    this.#channel = channel;
-    channel.redirect((stream, text) => this.#print(stream, text));
+    this.#answers = new AnswerChannel(channel);
   }
 
-  async serve(): Promise<void> {
+  async serve(input: NodeJS.ReadableStream): Promise<void> {
     const lines = new LineSplitter(
       longestLine,
       (line) => void this.#hear(line),
-      ({ bytes }) => this.#answer({ error: `a command of ${bytes} bytes is too long` }),
+      ({ bytes }) => this.#answers.say({ error: `a command of ${bytes} bytes is too long` }),
     );
-    this.#channel.input.on("data", (chunk: Buffer) => lines.push(chunk));
-    this.#channel.input.on("end", () => {
+    input.on("data", (chunk: Buffer) => lines.push(chunk));
+    input.on("end", () => {
       lines.end();
-      void this.#finish();
+      void this.#close(null);
     });
     await this.#over.promise;
-    this.#flush();
+    this.#heart?.clear();
+    this.#answers.flush();
   }
 
   async #hear(line: string): Promise<void> {
     if (line.trim() === "") return;
     let command: ExecutorCommand;
     try {
-      command = JSON.parse(line) as ExecutorCommand;
+      command = readCommand(line);
     } catch (error) {
-      return this.#answer({ error: `the command is no JSON: ${messageOf(error)}` });
+      return this.#answers.say({ error: `this is no command: ${messageOf(error)}` });
     }
+    try {
+      await this.#obey(command);
+    } catch (error) {
+      this.#answers.say({ ...whoseOf(command), error: messageOf(error) });
+    }
+  }
+
+  async #obey(command: ExecutorCommand): Promise<void> {
+    const head = "id" in command && command.id !== undefined ? { id: command.id } : {};
     switch (command.cmd) {
       case "discover":
-        return this.#answer(this.#runner.discover());
+        this.#answers.isMarked = command.capabilities === undefined;
+        return this.#answers.say({ ...head, ...(await this.#discover()) });
       case "init":
-        return this.#init(command);
+        return this.#answers.say({ ...head, ...(await this.#init(command)) });
       case "run_task":
-        return this.#track(command.id, command.input.run_id, (signal) => this.#runTask(command, signal));
+        return this.#start(command, async (signal) => [await this.#runner.runTask(command.input, { signal })]);
       case "run_eval":
-        return this.#track(command.id, command.input.run_id, (signal) => this.#runEval(command, signal));
+        return this.#start(command, (signal) => {
+          const { input, evaluator, evaluators = evaluator === undefined ? undefined : [evaluator] } = command;
+          return this.#runner.runEval(input, evaluators, { signal });
+        });
+      case "run_aggregate":
+        return this.#start(command, async (signal) => [
+          await this.#runner.runAggregate(command.aggregate, command.input, { signal }),
+        ]);
       case "cancel":
         return this.#stops.get(command.id)?.abort(new Error("cancelled"));
       case "shutdown":
-        await this.#settle();
-        this.#answer({ ok: true });
-        return this.#over.resolve();
+        return await this.#close({ ...head, ok: true });
       default:
-        return this.#answer({
-          ...idOf(command),
-          error: `the command ${JSON.stringify((command as { cmd?: unknown }).cmd)} is unknown`,
-        });
+        throw new Error(`the command ${JSON.stringify((command as { cmd?: unknown }).cmd)} is unknown`);
     }
   }
 
-  #init({ params, capabilities = [] }: InitCommand): void {
-    this.#runner.init(params ?? {});
-    this.#usesLog = capabilities.includes("log");
-    this.#answer({ ok: true });
+  async #discover(): Promise<object> {
+    const { aggregates, ...found } = await this.#runner.discover();
+    return this.#answers.isMarked ? found : { ...found, aggregates, capabilities };
   }
 
-  async #runTask({ id, input }: RunTaskCommand, signal: AbortSignal): Promise<void> {
-    this.#answer({ ...withId(id), ...(await this.#runner.runTask(input, signal)) });
+  async #init(command: Partial<InitCommand>): Promise<object> {
+    const { max_workers: maxWorkers = 1, params = {}, capabilities: used, heartbeat_ms: beatMs = 0 } = command;
+    const answer = await this.#runner.init({ max_workers: maxWorkers, params });
+    if (!answer.ok) return answer;
+    if (used !== undefined) this.#answers.isMarked = false;
+    this.#answers.usesLog = used?.includes("log") === true;
+    this.#runner.remembersRuns = used?.includes("ids") !== true;
+    if (used?.includes("heartbeat") === true && beatMs > 0) this.#beat(beatMs);
+    return answer;
   }
 
-  async #runEval(command: RunEvalCommand, signal: AbortSignal): Promise<void> {
-    const { id, input, evaluator } = command;
-    const names = evaluator === undefined ? command.evaluators : [evaluator];
-    for (const answer of await this.#runner.runEval(input, names, signal)) this.#answer({ ...withId(id), ...answer });
+  #beat(everyMs: number): void {
+    this.#heart?.clear();
+    this.#heart = systemClock.startTimer(everyMs, () => {
+      this.#answers.say({ heartbeat: { running: this.#open.size } });
+      this.#beat(everyMs);
+    });
   }
 
-  #track(id: number | undefined, runId: string, work: (signal: AbortSignal) => Promise<void>): void {
+  #start(command: { readonly id?: number | undefined; readonly input: object }, work: Work): void {
+    if (this.#isClosing) throw new Error("this executor is shutting down");
+    if (typeof command.input !== "object" || command.input === null) throw new Error("input is missing");
+    const { id } = command;
     const stop = new AbortController();
     if (id !== undefined) this.#stops.set(id, stop);
-    const done = this.#runs
-      .run(runId, () => work(stop.signal))
-      .catch((error: unknown) => this.#answer({ ...withId(id), run_id: runId, error: messageOf(error) }))
+    const head = id === undefined ? {} : { id };
+    const done = this.#answers
+      .during(runIdOf(command.input), async () => {
+        for (const answer of await work(stop.signal)) this.#answers.say({ ...head, ...answer });
+      })
+      .catch((error: unknown) => this.#answers.say({ ...whoseOf(command), error: messageOf(error) }))
       .finally(() => {
-        if (id !== undefined) this.#stops.delete(id);
+        this.#stops.delete(id);
         this.#open.delete(done);
       });
     this.#open.add(done);
   }
 
-  async #settle(): Promise<void> {
+  async #close(answer: object | null): Promise<void> {
+    this.#isClosing = true;
     while (this.#open.size > 0) await Promise.all(this.#open);
-  }
-
-  async #finish(): Promise<void> {
-    await this.#settle();
+    if (answer !== null) this.#answers.say(answer);
     this.#over.resolve();
   }
-
-  #print(stream: "stdout" | "stderr", text: string): void {
-    const runId = this.#runs.getStore() ?? null;
-    if (this.#usesLog) this.#answer({ log: { run_id: runId, stream, text } });
-    else process.stderr.write(text);
-  }
-
-  /** Answers that are ready in one turn are written together. */
-  #answer(message: object): void {
-    if (this.#answers === "") setImmediate(() => this.#flush());
-    this.#answers += `${JSON.stringify(message)}\n`;
-  }
-
-  #flush(): void {
-    if (this.#answers === "") return;
-    const text = this.#answers;
-    this.#answers = "";
-    this.#channel.write(text);
-  }
 }
 
-function withId(id: number | undefined): JsonObject {
-  return id === undefined ? {} : { id };
+function readCommand(line: string): ExecutorCommand {
+  const command: unknown = JSON.parse(line);
+  if (typeof command !== "object" || command === null || Array.isArray(command)) throw new Error("it is no object");
+  return command as ExecutorCommand;
 }
 
-function idOf(command: object): JsonObject {
-  return "id" in command && typeof command.id === "number" ? { id: command.id } : {};
+/** All that tells whose answer it is. */
+function whoseOf(command: object): JsonObject {
+  const { id, evaluator, aggregate, input } = command as Readonly<Record<string, JsonObject | undefined>>;
+  const whose = { id, run_id: input?.["run_id"], evaluator, aggregate };
+  return Object.fromEntries(Object.entries(whose).flatMap(([name, value]) => (value == null ? [] : [[name, value]])));
+}
+
+function runIdOf(input: object): string {
+  const { run_id: runId, example, id } = input as Readonly<Record<string, unknown>>;
+  const found = runId ?? (example as { run_id?: unknown; id?: unknown } | undefined)?.run_id ?? id;
+  return typeof found === "string" ? found : "";
 }

@@ -1,5 +1,6 @@
 import { readAll } from "../read-all.ts";
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import type { Json } from "../../base/json.ts";
 import type { DatasetVersion, ItemChange, NewItem } from "../dataset-store.ts";
 import { change, createDataset, hasCode, readInputs, type StoreCase } from "./store-case.ts";
@@ -15,6 +16,33 @@ const awkward: Readonly<Record<string, Json>> = {
 
 /** Items, versions and writes. */
 export const itemCases: readonly StoreCase[] = [
+  {
+    title: "a dataset that a write makes is there with its first version, and never without",
+    async run({ store: { datasets } }) {
+      const name = `made ${randomUUID()}`;
+      const nothing = { metadata: {}, inputSchema: null, expectedOutputSchema: null, scorerIds: null };
+      const wish = { datasetId: { name, description: "new", ...nothing }, mode: "merge", note: null } as const;
+      const isThere = async (): Promise<boolean> => {
+        const { entries } = await datasets.list({ after: null, limit: 1_000 });
+        return (await datasets.find(name)) !== null || entries.some((each) => each.name === name);
+      };
+      {
+        await using dropped = await datasets.openWrite(wish);
+        await dropped.put([{ id: "a", input: 1 }]);
+        assert.equal(await isThere(), false);
+      }
+      assert.equal(await isThere(), false);
+      await using one = await datasets.openWrite(wish);
+      await using other = await datasets.openWrite(wish);
+      await one.put([{ id: "a", input: 1 }]);
+      await other.put([{ id: "b", input: 2 }]);
+      assert.equal(await isThere(), false);
+      assert.equal((await one.commit()).version, 1);
+      assert.equal((await other.commit()).version, 2);
+      const made = await datasets.find(name);
+      assert.deepEqual([made?.description, made?.version, made?.itemCount], ["new", 2, 2]);
+    },
+  },
   {
     title: "items come back as they were put, in the order in which they came in",
     async run(subject) {

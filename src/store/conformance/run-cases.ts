@@ -107,6 +107,21 @@ export const runCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "scores may come before their result or after it, and are seen with it",
+    async run(subject) {
+      const plan = planRun();
+      const hold = await subject.store.runs.begin(plan, living(subject));
+      await hold.write({ results: [resultOf(1)], scores: [scoreOf(0, "a"), scoreOf(1, "a")] });
+      assert.deepEqual(await readResults(subject, plan.id), [{ result: resultOf(1), scores: [scoreOf(1, "a")] }]);
+      assert.equal((await subject.store.runs.outcomes(plan.id, { after: null, limit: 5 })).entries.length, 1);
+      await hold.write({ results: [resultOf(0)], scores: [scoreOf(1, "b"), scoreOf(2, "b")] });
+      assert.deepEqual(await readResults(subject, plan.id), [
+        { result: resultOf(0), scores: [scoreOf(0, "a")] },
+        { result: resultOf(1), scores: [scoreOf(1, "a"), scoreOf(1, "b")] },
+      ]);
+    },
+  },
+  {
     title: "units that are forgotten have neither result nor scores and can be written again",
     async run(subject) {
       const plan = planRun();
@@ -142,12 +157,16 @@ export const runCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a finished run is not taken up, one that was stopped is",
+    title: "a finished run is taken up only by who says so, one that was stopped by anybody",
     async run(subject) {
       const { runs } = subject.store;
       const [done, cut] = [planRun(), planRun()];
       await (await runs.begin(done, living(subject))).end(finished);
       await assert.rejects(runs.take(done.id, living(subject)), hasCode("already_exists"));
+      const again = await runs.take(done.id, living(subject), "any");
+      await again.write({ results: [resultOf(0)], scores: [] });
+      await assert.rejects(runs.take(done.id, living(subject), "any"), hasCode("in_use"));
+      await again.end(finished);
       const first = await runs.begin(cut, living(subject));
       await first.write({ results: [resultOf(0)], scores: [] });
       await first.end(stopped);

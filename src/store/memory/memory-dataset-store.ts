@@ -64,10 +64,12 @@ export class MemoryDatasetStore implements DatasetStore {
   }
 
   async openWrite({ datasetId, mode, note }: WriteWish): Promise<DatasetWrite> {
-    this.#get(datasetId);
+    if (typeof datasetId === "string") this.#get(datasetId);
+    else checkName("the name of a dataset", datasetId.name);
     let staged: Map<string, string | null> | null = new Map();
     const get = (): Map<string, string | null> => {
-      if (staged === null || !this.#kept.has(datasetId)) throw lostWriteError();
+      const isGone = typeof datasetId === "string" && !this.#kept.has(datasetId);
+      if (staged === null || isGone) throw lostWriteError();
       return staged;
     };
     return {
@@ -82,7 +84,9 @@ export class MemoryDatasetStore implements DatasetStore {
       },
       commit: async () => {
         const all = get();
-        const kept = this.#get(datasetId);
+        const id =
+          typeof datasetId === "string" ? datasetId : (this.#idOf(datasetId.name) ?? (await this.create(datasetId)).id);
+        const kept = this.#get(id);
         staged = null;
         const before = kept.items.newest.version;
         const version = await kept.items.commit(all, mode, note, () => this.#clock.now());

@@ -28,10 +28,10 @@ export class MemoryRunStore implements RunStore {
     return run.hold(owner, this.#host);
   }
 
-  async take(runId: string, owner: ProcessOwner): Promise<RunHold> {
+  async take(runId: string, owner: ProcessOwner, which = "unfinished"): Promise<RunHold> {
     const run = this.#get(runId);
     const { isFinished, isHeld, holder } = run.record(this.#host);
-    if (isFinished) throw finishedError(runId);
+    if (isFinished && which !== "any") throw finishedError(runId);
     if (isHeld && holder) throw heldError(runId, holder);
     return run.hold(owner, this.#host);
   }

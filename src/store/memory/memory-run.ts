@@ -2,24 +2,15 @@ import type { Clock } from "../../base/clock.ts";
 import type { Host } from "../../base/host.ts";
 import type { ProcessOwner } from "../../base/process-owner.ts";
 import { isHolderAlive, lostError } from "../hold.ts";
-import type {
-  ResultBatch,
-  ResultStatus,
-  ResultWithScores,
-  RunEnd,
-  RunHold,
-  RunPlan,
-  RunRecord,
-  StoredResult,
-  StoredScore,
-} from "../run-store.ts";
+import type { ResultBatch, ResultStatus, ResultWithScores, RunEnd, RunHold, RunPlan, RunRecord } from "../run-store.ts";
 import type { Page, PageWish } from "../store.ts";
+import { decodeUnit, encodeUnit, groupUnits, putOver } from "../stored-unit.ts";
 
 /** Kept as JSON, so that nobody changes it from outside and it comes back as from any other store. */
 interface Unit {
-  status: ResultStatus;
-  result: string | null;
-  readonly scores: Map<string, string>;
+  /** Null without a result. */
+  readonly status: ResultStatus | null;
+  readonly text: string;
 }
 
 type State = Omit<RunEnd, "status"> & Pick<RunRecord, "status" | "endedAt">;
@@ -82,29 +73,24 @@ export class MemoryRun {
   }
 
   results({ after, limit }: PageWish): Page<ResultWithScores> {
-    return this.#page(after, limit, ({ result, scores }) => ({
-      result: JSON.parse(result ?? "") as StoredResult,
-      scores: [...scores.values()].map((text) => JSON.parse(text) as StoredScore),
-    }));
+    return this.#page(after, limit, ({ text }) => decodeUnit(text));
   }
 
   outcomes({ after, limit }: PageWish): Page<{ index: number; status: ResultStatus }> {
-    return this.#page(after, limit, ({ status }, index) => ({ index, status }));
+    return this.#page(after, limit, (_, index, status) => ({ index, status }));
   }
 
-  #write({ results, scores }: ResultBatch): void {
-    const texts = [results, scores].map((entries) => entries.map((entry) => JSON.stringify(entry)));
-    results.forEach(({ index, status }, at) => {
-      const unit = this.#unit(index);
-      unit.status = status;
-      unit.result = texts[0]?.[at] ?? null;
+  #write(batch: ResultBatch): void {
+    const encoded = groupUnits(batch).map((unit) => {
+      const known = this.#units[unit.index];
+      const whole = known === undefined ? unit : putOver(known.text, unit);
+      return { index: unit.index, status: whole.result?.status ?? null, text: encodeUnit(whole) };
     });
-    scores.forEach(({ index, scorerId }, at) => this.#unit(index).scores.set(scorerId, texts[1]?.[at] ?? ""));
-  }
-
-  #unit(index: number): Unit {
-    while (this.#units.length < index) this.#units.push(undefined);
-    return (this.#units[index] ??= { status: "interrupted", result: null, scores: new Map() });
+    // All or nothing: what JSON cannot hold has thrown by now.
+    for (const { index, status, text } of encoded) {
+      while (this.#units.length < index) this.#units.push(undefined);
+      this.#units[index] = { status, text };
+    }
   }
 
   #end({ status, isFinished, succeeded, failed, error, summary }: RunEnd): void {
@@ -113,12 +99,12 @@ export class MemoryRun {
     this.release();
   }
 
-  #page<T>(after: number | null, limit: number, pick: (unit: Unit, index: number) => T): Page<T> {
+  #page<T>(after: number | null, limit: number, pick: (unit: Unit, index: number, status: ResultStatus) => T): Page<T> {
     const entries: T[] = [];
     for (let index = (after ?? -1) + 1; index < this.#units.length; index++) {
       const unit = this.#units[index];
-      if (unit?.result == null) continue;
-      entries.push(pick(unit, index));
+      if (unit === undefined || unit.status === null) continue;
+      entries.push(pick(unit, index, unit.status));
       if (entries.length === limit) return { entries, next: index };
     }
     return { entries, next: null };

@@ -9,7 +9,9 @@ const dialect: SqlDialect = {
   forUpdate: " FOR UPDATE",
   serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
   counter: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+  place: "BIGINT PRIMARY KEY",
   name: 'TEXT COLLATE "C"',
+  quote: "to_json",
   // Not `to_regclass`, which may not see what another process made a moment ago.
   findSchema:
     "SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = 'rollout_schema' AND schemaname = ANY (current_schemas(false))",

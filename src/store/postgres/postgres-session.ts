@@ -22,11 +22,11 @@ export class PostgresSession implements SqlSession {
     return (await this.#query(sql, values)).rowCount ?? 0;
   }
 
-  async insert(into: Insert, rows: readonly (readonly SqlValue[])[]): Promise<void> {
+  async insert(into: Insert, rows: readonly (readonly SqlValue[])[]): Promise<number> {
     const names = Object.keys(into.columns);
     const lasts = lastOfEach(rows, into.keyLength);
     const columns = names.map((_, at) => lasts.map((row) => row[at] ?? null));
-    await this.#query(insertOf(into, names), columns);
+    return (await this.#query(insertOf(into, names), columns)).rowCount ?? 0;
   }
 
   async #query(sql: string, values: readonly unknown[]) {
@@ -45,7 +45,7 @@ function withoutNul(value: unknown): unknown {
 
 // One statement cannot write a row twice.
 function lastOfEach(rows: readonly (readonly SqlValue[])[], keyLength: number): readonly (readonly SqlValue[])[] {
-  const byKey = new Map(rows.map((row) => [JSON.stringify(row.slice(0, keyLength)), row]));
+  const byKey = new Map(rows.map((row) => [row.slice(0, keyLength).join("\0"), row]));
   return byKey.size === rows.length ? rows : [...byKey.values()];
 }
 

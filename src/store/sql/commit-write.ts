@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { emptyVersion } from "../empty-version.ts";
 import type { DatasetVersion, WriteWish } from "../dataset-store.ts";
 import { lostWriteError } from "../store-error.ts";
-import { datasetRow, toVersion, versionColumns, type DatasetRow, type VersionRow } from "./dataset-rows.ts";
+import { datasetRow, namedRow, toVersion, versionColumns, type DatasetRow, type VersionRow } from "./dataset-rows.ts";
 import type { SqlDatabase, SqlSession } from "./sql-database.ts";
 
 // Rows per statement: an engine that works in our own thread must not hold the event loop for long.
@@ -32,7 +32,10 @@ export function commitWrite(
 ): Promise<DatasetVersion> {
   const { dialect } = database;
   return database.write(async (session) => {
-    const dataset = await datasetRow(session, datasetId, dialect.forUpdate);
+    const dataset =
+      typeof datasetId === "string"
+        ? await datasetRow(session, datasetId, dialect.forUpdate)
+        : await namedRow(session, dialect, datasetId);
     const sql = "UPDATE rollout_writes SET is_over = 1 WHERE no = ? AND is_over = 0";
     if ((await session.run(sql, [writeNo])) === 0) throw lostWriteError();
     const counts = { added: 0, changed: 0, removed: 0 };

@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto";
 import type { DatasetItem, DatasetRecord, DatasetTraits, DatasetVersion } from "../dataset-store.ts";
 import { decodeItem } from "../item-body.ts";
 import { unknownError, unknownVersionError } from "../store-error.ts";
-import type { SqlSession } from "./sql-database.ts";
+import type { SqlDialect, SqlSession } from "./sql-database.ts";
 
 export interface DatasetRow {
   readonly no: number;
@@ -33,6 +34,10 @@ export interface ItemRow {
   readonly body: string;
 }
 
+/** Values of `is_removed`: a draft is what a write of a new dataset hangs on before it is committed; nobody sees it. */
+export const standing = 0;
+export const draft = 2;
+
 export const datasetColumns = "no, id, name, traits, version, item_count, last_position, created_at, updated_at";
 export const versionColumns = "version, note, item_count, added, changed, removed, created_at";
 export const itemColumns = "position, from_version, until_version, item_id, body";
@@ -42,6 +47,32 @@ export async function datasetRow(session: SqlSession, id: string, lock = ""): Pr
   const sql = `SELECT ${datasetColumns} FROM rollout_datasets WHERE id = ? AND is_removed = 0${lock}`;
   const [row] = await session.rows<DatasetRow>(sql, [id]);
   if (!row) throw unknownError("dataset", id);
+  return row;
+}
+
+/** Makes the row of a new dataset, null when its name is taken; one that is a draft has no name yet. */
+export async function insertDataset(
+  session: SqlSession,
+  { now }: SqlDialect,
+  traits: DatasetTraits,
+  state: typeof standing | typeof draft,
+): Promise<DatasetRow | null> {
+  const [row] = await session.rows<DatasetRow>(
+    `INSERT INTO rollout_datasets
+      (id, name, traits, version, item_count, last_position, is_removed, created_at, updated_at)
+      VALUES (?, ?, ?, 0, 0, 0, ${state}, ${now}, ${now}) ON CONFLICT (name) DO NOTHING RETURNING ${datasetColumns}`,
+    [randomUUID(), state === draft ? randomUUID() : traits.name, encodeTraits(traits)],
+  );
+  return row ?? null;
+}
+
+/** The row of the dataset with a name, which is made when there is none. */
+export async function namedRow(session: SqlSession, dialect: SqlDialect, traits: DatasetTraits): Promise<DatasetRow> {
+  const made = await insertDataset(session, dialect, traits, standing);
+  if (made) return made;
+  const sql = `SELECT ${datasetColumns} FROM rollout_datasets WHERE name = ?${dialect.forUpdate}`;
+  const [row] = await session.rows<DatasetRow>(sql, [traits.name]);
+  if (!row) throw unknownError("dataset", traits.name);
   return row;
 }
 

@@ -1,7 +1,7 @@
 import type { SqlDialect } from "./sql-database.ts";
 
 /** The steps that bring a store from one version of its tables to the next, oldest first; what was released is never changed. */
-export const migrations: readonly ((dialect: SqlDialect) => readonly string[])[] = [firstTables];
+export const migrations: readonly ((dialect: SqlDialect) => readonly string[])[] = [firstTables, scoresWithResults];
 
 function firstTables({ serial, counter, name }: SqlDialect): readonly string[] {
   return [
@@ -41,5 +41,21 @@ function firstTables({ serial, counter, name }: SqlDialect): readonly string[] {
     `CREATE TABLE rollout_scores (
       no ${counter}, run_no BIGINT NOT NULL REFERENCES rollout_runs (no), idx BIGINT NOT NULL, scorer_id ${name} NOT NULL,
       score DOUBLE PRECISION, body TEXT NOT NULL, UNIQUE (run_no, idx, scorer_id))`,
+  ];
+}
+
+// The scores of a unit go into its row, and the row's place is its only key.
+function scoresWithResults({ place, quote }: SqlDialect): readonly string[] {
+  const json = (column: string): string => `coalesce(CAST(${quote}(${column}) AS TEXT), 'null')`;
+  const score = `'{"index":' || idx || ',"scorerId":' || ${json("scorer_id")} || ',"score":' || ${json("score")} || ',' || substr(body, 2)`;
+  return [
+    `CREATE TABLE rollout_units (place ${place}, status TEXT NOT NULL, body TEXT NOT NULL)`,
+    `INSERT INTO rollout_units (place, status, body)
+      SELECT run_no * 4294967296 + idx, status, '{"result":' || body || ',"scores":[' || coalesce((
+        SELECT string_agg(${score}, ',' ORDER BY no) FROM rollout_scores
+          WHERE rollout_scores.run_no = rollout_results.run_no AND rollout_scores.idx = rollout_results.idx
+      ), '') || ']}' FROM rollout_results`,
+    "DROP TABLE rollout_scores",
+    "DROP TABLE rollout_results",
   ];
 }

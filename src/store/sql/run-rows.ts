@@ -1,15 +1,7 @@
 import type { Host } from "../../base/host.ts";
 import { parseOwner } from "../../base/process-owner.ts";
 import { isHolderAlive } from "../hold.ts";
-import type {
-  ResultStatus,
-  RunEnd,
-  RunPlan,
-  RunRecord,
-  StoredResult,
-  StoredRunStatus,
-  StoredScore,
-} from "../run-store.ts";
+import type { ResultStatus, RunEnd, RunPlan, RunRecord, StoredRunStatus } from "../run-store.ts";
 import { unknownError } from "../store-error.ts";
 import type { SqlDialect, SqlSession } from "./sql-database.ts";
 
@@ -26,18 +18,22 @@ export interface RunRow {
   readonly silent_ms: number;
 }
 
-export interface ResultRow {
+export interface UnitRow {
   readonly idx: number;
   readonly status: ResultStatus;
   readonly body: string;
 }
 
-export interface ScoreRow {
-  readonly idx: number;
-  readonly scorer_id: string;
-  readonly score: number | null;
-  readonly body: string;
+// So many places each run has; the rest of 63 bits counts runs.
+const placesOfRun = 2n ** 32n;
+
+/** Where a unit stands in the table of all: one number as the only key, so that one small commit touches one page. */
+export function placeOf(runNo: number, index: number): bigint {
+  return BigInt(runNo) * placesOfRun + BigInt(index);
 }
+
+/** The index that a row's place tells, in SQL. */
+export const indexOfPlace = `(place & ${placesOfRun - 1n})`;
 
 export function runColumns({ now }: SqlDialect): string {
   return `no, plan, status, is_finished, last_word, holder, created_at, ended_at, ${now} - beat_at AS silent_ms`;
@@ -66,17 +62,4 @@ export function toRun(row: RunRow, host: Host): RunRecord {
     createdAt: row.created_at,
     endedAt: row.ended_at,
   };
-}
-
-export function encodeScore({ scorerName, reason, error, extra }: StoredScore): string {
-  return JSON.stringify({ scorerName, reason, error, extra });
-}
-
-export function toResult({ body }: ResultRow): StoredResult {
-  return JSON.parse(body) as StoredResult;
-}
-
-export function toScore({ idx, scorer_id, score, body }: ScoreRow): StoredScore {
-  const rest = JSON.parse(body) as Omit<StoredScore, "index" | "scorerId" | "score">;
-  return { index: idx, scorerId: scorer_id, score, ...rest };
 }

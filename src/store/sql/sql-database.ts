@@ -1,4 +1,4 @@
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | bigint | null;
 
 /** Many rows that go into one table; a row whose key is there already does what `onConflict` says. */
 export interface Insert {
@@ -15,8 +15,8 @@ export interface SqlSession {
   rows<Row>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
   /** How many rows it changed. */
   run(sql: string, values?: readonly SqlValue[]): Promise<number>;
-  /** Of two rows with one key the last one counts. */
-  insert(into: Insert, rows: readonly (readonly SqlValue[])[]): Promise<void>;
+  /** How many rows it wrote. Of two rows with one key the last one counts. */
+  insert(into: Insert, rows: readonly (readonly SqlValue[])[]): Promise<number>;
 }
 
 /** What the engines spell differently. */
@@ -29,8 +29,12 @@ export interface SqlDialect {
   readonly serial: string;
   /** The same where a number may come back once the rows with the highest ones are gone. */
   readonly counter: string;
+  /** The type of a key that is a whole number of up to 63 bits. */
+  readonly place: string;
   /** The type of a text that is sorted by its bytes. */
   readonly name: string;
+  /** The function that gives the JSON of a text or a number. */
+  readonly quote: string;
   /** Has a row when the store was set up before. */
   readonly findSchema: string;
   /** Lets no other process set up the store meanwhile; empty when a transaction does. */

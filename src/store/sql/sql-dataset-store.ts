@@ -8,7 +8,9 @@ import {
   datasetColumns,
   datasetRow,
   encodeTraits,
+  insertDataset,
   itemColumns,
+  standing,
   toDataset,
   toItem,
   toVersion,
@@ -24,19 +26,14 @@ import { sweep } from "./sweep.ts";
 
 /** Datasets in SQL tables. */
 export function openSqlDatasetStore(database: SqlDatabase, host: Host): DatasetStore {
-  const { now, forUpdate } = database.dialect;
+  const { forUpdate } = database.dialect;
   return {
     async create(traits) {
       checkName("the name of a dataset", traits.name);
       return database.write(async (session) => {
-        const row = await session.rows<DatasetRow>(
-          `INSERT INTO rollout_datasets
-            (id, name, traits, version, item_count, last_position, is_removed, created_at, updated_at)
-            VALUES (?, ?, ?, 0, 0, 0, 0, ${now}, ${now}) ON CONFLICT (name) DO NOTHING RETURNING ${datasetColumns}`,
-          [randomUUID(), traits.name, encodeTraits(traits)],
-        );
-        if (!row[0]) throw takenError(`dataset "${traits.name}"`);
-        return toDataset(row[0]);
+        const row = await insertDataset(session, database.dialect, traits, standing);
+        if (!row) throw takenError(`dataset "${traits.name}"`);
+        return toDataset(row);
       });
     },
 

@@ -5,7 +5,7 @@ import type { DatasetVersion, DatasetWrite, NewItem, WriteWish } from "../datase
 import { encodeItem } from "../item-body.ts";
 import { checkName, lostWriteError } from "../store-error.ts";
 import { commitWrite } from "./commit-write.ts";
-import { datasetRow } from "./dataset-rows.ts";
+import { datasetRow, draft, insertDataset } from "./dataset-rows.ts";
 import type { Insert, SqlDatabase, SqlSession, SqlValue } from "./sql-database.ts";
 import { sweep, sweepWrite } from "./sweep.ts";
 
@@ -21,14 +21,19 @@ const rowsAtOnce = 1_000;
 
 /** Opens a write whose items are staged beside the dataset until they are committed. */
 export async function openSqlWrite(database: SqlDatabase, host: Host, wish: WriteWish): Promise<DatasetWrite> {
+  if (typeof wish.datasetId !== "string") checkName("the name of a dataset", wish.datasetId.name);
   await sweep(database, host);
   const { dialect } = database;
   const owner = JSON.stringify(readOwner(host));
   const writeNo = await database.write(async (session) => {
-    const dataset = await datasetRow(session, wish.datasetId);
+    const { datasetId } = wish;
+    const dataset =
+      typeof datasetId === "string"
+        ? await datasetRow(session, datasetId)
+        : await insertDataset(session, dialect, datasetId, draft);
     const [row] = await session.rows<{ no: number }>(
       `INSERT INTO rollout_writes (dataset_no, owner, is_over, beat_at) VALUES (?, ?, 0, ${dialect.now}) RETURNING no`,
-      [dataset.no, owner],
+      [dataset?.no ?? null, owner],
     );
     return row?.no ?? 0;
   });

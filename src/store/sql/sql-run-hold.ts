@@ -1,20 +1,14 @@
 import { lostError } from "../hold.ts";
 import type { ResultBatch, RunEnd, RunHold, RunRecord } from "../run-store.ts";
-import { encodeScore } from "./run-rows.ts";
-import type { Insert, SqlDatabase, SqlSession, SqlValue } from "./sql-database.ts";
+import { encodeUnit, groupUnits, putOver, type StoredUnit } from "../stored-unit.ts";
+import { placeOf } from "./run-rows.ts";
+import type { Insert, SqlDatabase, SqlSession } from "./sql-database.ts";
 
-const results: Insert = {
-  table: "rollout_results",
-  columns: { run_no: "bigint", idx: "bigint", status: "text", body: "text" },
-  keyLength: 2,
-  onConflict: "ON CONFLICT (run_no, idx) DO UPDATE SET status = excluded.status, body = excluded.body",
-};
-
-const scores: Insert = {
-  table: "rollout_scores",
-  columns: { run_no: "bigint", idx: "bigint", scorer_id: "text", score: "double precision", body: "text" },
-  keyLength: 3,
-  onConflict: "ON CONFLICT (run_no, idx, scorer_id) DO UPDATE SET score = excluded.score, body = excluded.body",
+const units: Insert = {
+  table: "rollout_units",
+  columns: { place: "bigint", status: "text", body: "text" },
+  keyLength: 1,
+  onConflict: "ON CONFLICT (place) DO NOTHING",
 };
 
 const signEveryMs = 1000;
@@ -45,26 +39,21 @@ export class SqlRunHold implements RunHold {
   }
 
   async write(batch: ResultBatch): Promise<void> {
-    const no = this.#runNo;
+    const grouped = groupUnits(batch);
     // Before the transaction, so that nobody waits for it.
-    const resultRows = batch.results.map((each): SqlValue[] => [no, each.index, each.status, JSON.stringify(each)]);
-    const scoreRows = batch.scores.map((each): SqlValue[] => {
-      return [no, each.index, each.scorerId, each.score, encodeScore(each)];
-    });
+    const rows = grouped.map((unit) => [placeOf(this.#runNo, unit.index), statusOf(unit), encodeUnit(unit)] as const);
     await this.#database.write(async (session) => {
       await this.#fence(session);
-      if (resultRows.length > 0) await session.insert(results, resultRows);
-      if (scoreRows.length > 0) await session.insert(scores, scoreRows);
+      if (rows.length === 0 || (await session.insert(units, rows)) === rows.length) return;
+      for (const unit of grouped) await this.#putOver(session, unit);
     });
   }
 
   async forget(indexes: readonly number[]): Promise<void> {
     await this.#database.write(async (session) => {
       await this.#fence(session);
-      for (const index of indexes) {
-        await session.run("DELETE FROM rollout_scores WHERE run_no = ? AND idx = ?", [this.#runNo, index]);
-        await session.run("DELETE FROM rollout_results WHERE run_no = ? AND idx = ?", [this.#runNo, index]);
-      }
+      const sql = "DELETE FROM rollout_units WHERE place = ?";
+      for (const index of indexes) await session.run(sql, [placeOf(this.#runNo, index)]);
     });
   }
 
@@ -78,6 +67,15 @@ export class SqlRunHold implements RunHold {
     });
   }
 
+  async #putOver(session: SqlSession, unit: StoredUnit): Promise<void> {
+    const place = placeOf(this.#runNo, unit.index);
+    const find = "SELECT body FROM rollout_units WHERE place = ?";
+    const [known] = await session.rows<{ readonly body: string }>(find, [place]);
+    const whole = known === undefined ? unit : putOver(known.body, unit);
+    const sql = "UPDATE rollout_units SET status = ?, body = ? WHERE place = ?";
+    await session.run(sql, [statusOf(whole), encodeUnit(whole), place]);
+  }
+
   // The row stays locked until the transaction is over: nobody takes the run between this and the writing.
   async #fence(session: SqlSession): Promise<void> {
     const [row] = await session.rows<{ readonly silent_ms: number }>(this.#findRow, [this.#runNo, this.#token]);
@@ -85,4 +83,9 @@ export class SqlRunHold implements RunHold {
     // A sign of life with every small batch would be a page more to write for each.
     if (row.silent_ms >= signEveryMs) await session.run(this.#touchRow, [this.#runNo, this.#token]);
   }
+}
+
+// Empty for a unit that only scorers have spoken of: it is not there yet.
+function statusOf({ result }: StoredUnit): string {
+  return result?.status ?? "";
 }

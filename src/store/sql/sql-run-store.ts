@@ -5,16 +5,8 @@ import { finishedError, heldError } from "../hold.ts";
 import type { RunFilter, RunHold, RunPlan, RunRecord, RunStore } from "../run-store.ts";
 import type { Page, PageWish } from "../store.ts";
 import { checkLimit, checkName, takenError } from "../store-error.ts";
-import {
-  runColumns,
-  runRow,
-  toResult,
-  toRun,
-  toScore,
-  type ResultRow,
-  type RunRow,
-  type ScoreRow,
-} from "./run-rows.ts";
+import { decodeUnit } from "../stored-unit.ts";
+import { indexOfPlace, placeOf, runColumns, runRow, toRun, type RunRow, type UnitRow } from "./run-rows.ts";
 import type { SqlDatabase, SqlSession, SqlValue } from "./sql-database.ts";
 import { SqlRunHold } from "./sql-run-hold.ts";
 import { sweep } from "./sweep.ts";
@@ -24,7 +16,7 @@ export function openSqlRunStore(database: SqlDatabase, host: Host): RunStore {
   const { dialect } = database;
   return {
     begin: (plan, owner) => begin(database, host, plan, owner),
-    take: (runId, owner) => take(database, host, runId, owner),
+    take: (runId, owner, which = "unfinished") => take(database, host, { runId, owner, which }),
 
     find: (runId) =>
       database.read(async (session) => {
@@ -46,39 +38,34 @@ export function openSqlRunStore(database: SqlDatabase, host: Host): RunStore {
       await sweep(database, host);
     },
 
-    results(runId, { after, limit }) {
-      checkLimit(limit);
-      return database.read(async (session) => {
-        const { no } = await runRow(session, dialect, runId);
-        const rows = await session.rows<ResultRow>(
-          "SELECT idx, status, body FROM rollout_results WHERE run_no = ? AND idx > ? ORDER BY idx LIMIT ?",
-          [no, after ?? -1, limit],
-        );
-        const [first, last] = [rows[0]?.idx ?? 0, rows.at(-1)?.idx ?? -1];
-        const marks = await session.rows<ScoreRow>(
-          `SELECT idx, scorer_id, score, body FROM rollout_scores
-            WHERE run_no = ? AND idx >= ? AND idx <= ? ORDER BY idx, no`,
-          [no, first, last],
-        );
-        const scores = Map.groupBy(marks.map(toScore), ({ index }) => index);
-        const entries = rows.map((row) => ({ result: toResult(row), scores: scores.get(row.idx) ?? [] }));
-        return { entries, next: rows.length < limit ? null : last };
-      });
+    async results(runId, wish) {
+      const { rows, next } = await readUnits(database, runId, wish, "body");
+      return { entries: rows.map(({ body }) => decodeUnit(body)), next };
     },
 
-    outcomes(runId, { after, limit }) {
-      checkLimit(limit);
-      return database.read(async (session) => {
-        const { no } = await runRow(session, dialect, runId);
-        const rows = await session.rows<ResultRow>(
-          "SELECT idx, status FROM rollout_results WHERE run_no = ? AND idx > ? ORDER BY idx LIMIT ?",
-          [no, after ?? -1, limit],
-        );
-        const entries = rows.map(({ idx, status }) => ({ index: idx, status }));
-        return { entries, next: rows.length < limit ? null : (rows.at(-1)?.idx ?? null) };
-      });
+    async outcomes(runId, wish) {
+      const { rows, next } = await readUnits(database, runId, wish, "status");
+      return { entries: rows.map(({ idx, status }) => ({ index: idx, status })), next };
     },
   };
+}
+
+async function readUnits(
+  database: SqlDatabase,
+  runId: string,
+  { after, limit }: PageWish,
+  column: "body" | "status",
+): Promise<{ readonly rows: readonly UnitRow[]; readonly next: number | null }> {
+  checkLimit(limit);
+  return await database.read(async (session) => {
+    const { no } = await runRow(session, database.dialect, runId);
+    const rows = await session.rows<UnitRow>(
+      `SELECT ${indexOfPlace} AS idx, ${column} FROM rollout_units
+        WHERE place >= ? AND place < ? AND status <> '' ORDER BY place LIMIT ?`,
+      [placeOf(no, (after ?? -1) + 1), placeOf(no + 1, 0), limit],
+    );
+    return { rows, next: rows.length < limit ? null : (rows.at(-1)?.idx ?? null) };
+  });
 }
 
 async function begin(database: SqlDatabase, host: Host, plan: RunPlan, owner: ProcessOwner): Promise<RunHold> {
@@ -98,13 +85,19 @@ async function begin(database: SqlDatabase, host: Host, plan: RunPlan, owner: Pr
   });
 }
 
-async function take(database: SqlDatabase, host: Host, runId: string, owner: ProcessOwner): Promise<RunHold> {
+interface Taking {
+  readonly runId: string;
+  readonly owner: ProcessOwner;
+  readonly which: "unfinished" | "any";
+}
+
+async function take(database: SqlDatabase, host: Host, { runId, owner, which }: Taking): Promise<RunHold> {
   const token = randomUUID();
   const { dialect } = database;
   return database.write(async (session) => {
     const row = await runRow(session, dialect, runId, dialect.forUpdate);
     const { isFinished, isHeld, holder } = toRun(row, host);
-    if (isFinished) throw finishedError(runId);
+    if (isFinished && which !== "any") throw finishedError(runId);
     if (isHeld && holder) throw heldError(runId, holder);
     await session.run(
       `UPDATE rollout_runs SET status = 'running', token = ?, holder = ?, beat_at = ${dialect.now}, ended_at = NULL

@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { Host } from "../../base/host.ts";
 import { isOwnerAlive, parseOwner } from "../../base/process-owner.ts";
-import type { SqlDatabase } from "./sql-database.ts";
+import { draft } from "./dataset-rows.ts";
+import { placeOf } from "./run-rows.ts";
+import type { SqlDatabase, SqlValue } from "./sql-database.ts";
 
 const rowsAtOnce = 1_000;
 
@@ -27,7 +29,12 @@ export async function sweep(database: SqlDatabase, host: Host): Promise<void> {
     if (is_over === 1 || process === null || !isOwnerAlive(process, host, silent_ms)) await sweepWrite(database, no);
   }
   for (const { no } of found.datasets) {
-    await deleteInChunks(database, "rollout_items", "dataset_no", "position", no);
+    await deleteInChunks(database, {
+      table: "rollout_items",
+      where: "dataset_no = ?",
+      values: [no],
+      order: "position",
+    });
     await database.write(async (session) => {
       await session.run("DELETE FROM rollout_dataset_versions WHERE dataset_no = ?", [no]);
       // The last write to it may still be open; whoever has it removes its rows when it is over.
@@ -36,26 +43,44 @@ export async function sweep(database: SqlDatabase, host: Host): Promise<void> {
     });
   }
   for (const { no } of found.runs) {
-    await deleteInChunks(database, "rollout_scores", "run_no", "idx", no);
-    await deleteInChunks(database, "rollout_results", "run_no", "idx", no);
+    const values = [placeOf(no, 0), placeOf(no + 1, 0)];
+    await deleteInChunks(database, {
+      table: "rollout_units",
+      where: "place >= ? AND place < ?",
+      values,
+      order: "place",
+    });
     await database.write((session) => session.run("DELETE FROM rollout_runs WHERE no = ?", [no]));
   }
 }
 
-/** Ends a write, so that nothing more is put to it, and removes what it staged. */
+/** Ends a write, so that nothing more is put to it, and removes what it staged, with the dataset that it did not come to make. */
 export async function sweepWrite(database: SqlDatabase, writeNo: number): Promise<void> {
   await database.write((session) => session.run("UPDATE rollout_writes SET is_over = 1 WHERE no = ?", [writeNo]));
-  await deleteInChunks(database, "rollout_staged", "write_no", "seq", writeNo);
-  await database.write((session) => session.run("DELETE FROM rollout_writes WHERE no = ?", [writeNo]));
+  await deleteInChunks(database, { table: "rollout_staged", where: "write_no = ?", values: [writeNo], order: "seq" });
+  await database.write(async (session) => {
+    const [row] = await session.rows<{ dataset_no: number }>(
+      "DELETE FROM rollout_writes WHERE no = ? RETURNING dataset_no",
+      [writeNo],
+    );
+    if (row) await session.run(`DELETE FROM rollout_datasets WHERE no = ? AND is_removed = ${draft}`, [row.dataset_no]);
+  });
 }
 
-async function deleteInChunks(database: SqlDatabase, table: string, key: string, order: string, no: number) {
-  const inOrder = `SELECT ${order} AS place FROM ${table} WHERE ${key} = ? ORDER BY ${order}`;
+interface Rows {
+  readonly table: string;
+  readonly where: string;
+  readonly values: readonly SqlValue[];
+  readonly order: string;
+}
+
+async function deleteInChunks(database: SqlDatabase, { table, where, values, order }: Rows): Promise<void> {
+  const inOrder = `SELECT CAST(${order} AS TEXT) AS edge FROM ${table} WHERE ${where} ORDER BY ${order}`;
   for (;;) {
     const isLast = await database.write(async (session) => {
-      const [end] = await session.rows<{ place: number }>(`${inOrder} LIMIT 1 OFFSET ?`, [no, rowsAtOnce - 1]);
-      const sql = `DELETE FROM ${table} WHERE ${key} = ?`;
-      await (end ? session.run(`${sql} AND ${order} <= ?`, [no, end.place]) : session.run(sql, [no]));
+      const [end] = await session.rows<{ edge: string }>(`${inOrder} LIMIT 1 OFFSET ?`, [...values, rowsAtOnce - 1]);
+      const sql = `DELETE FROM ${table} WHERE ${where}`;
+      await (end ? session.run(`${sql} AND ${order} <= ?`, [...values, BigInt(end.edge)]) : session.run(sql, values));
       return end === undefined;
     });
     if (isLast) return;

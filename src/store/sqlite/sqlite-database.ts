@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../base/clock.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { SqlDatabase, SqlDialect, SqlSession } from "../sql/sql-database.ts";
-import { checkpointLargeLog } from "./checkpoint.ts";
+import { Checkpointer } from "./checkpointer.ts";
 import { isBusy, sqliteError } from "./sqlite-error.ts";
 import { SqliteSession } from "./sqlite-session.ts";
 import { Turns } from "./turns.ts";
@@ -14,7 +14,9 @@ const dialect: SqlDialect = {
   forUpdate: "",
   serial: "INTEGER PRIMARY KEY AUTOINCREMENT",
   counter: "INTEGER PRIMARY KEY",
+  place: "INTEGER PRIMARY KEY",
   name: "TEXT",
+  quote: "json_quote",
   findSchema: "SELECT 1 FROM sqlite_master WHERE name = 'rollout_schema'",
   lockSchema: "",
 };
@@ -24,9 +26,8 @@ const waitInThreadMs = 20;
 const longestWaitMs = 60_000;
 const retryMs = 10;
 const never = new AbortController().signal;
-// Bringing the log home syncs two files in our own thread; small commits write the same pages again and again, so that
-// a log four times as long as the default one has far less than four times the pages to bring home.
-const checkpoints = "PRAGMA wal_autocheckpoint = 4000";
+// Bringing the log home syncs two files, so that another thread does it; this one only when that could not for very long.
+const checkpoints = "PRAGMA wal_autocheckpoint = 65536";
 // Whoever asks again and again would let nothing else happen for longer than this.
 const longestTurnMs = 5;
 
@@ -54,7 +55,6 @@ export async function openSqliteDatabase(options: SqliteOptions): Promise<SqlDat
 class SqliteDatabase implements SqlDatabase {
   readonly location: string;
   readonly dialect = dialect;
-  readonly #path: string;
   readonly #clock: Clock;
   readonly #writer: DatabaseSync | null;
   readonly #reader: DatabaseSync;
@@ -62,15 +62,16 @@ class SqliteDatabase implements SqlDatabase {
   readonly #reading: SqlSession;
   readonly #writes = new Turns();
   readonly #reads = new Turns();
+  readonly #checkpointer: Checkpointer;
   readonly #syncer: WalSyncer;
   #turnBegan = 0;
   #isClosed = false;
 
   constructor({ path, location, clock, access }: SqliteOptions) {
     this.location = location;
-    this.#path = path;
     this.#clock = clock;
-    this.#syncer = new WalSyncer(`${path}-wal`, clock);
+    this.#checkpointer = new Checkpointer(path, this.#writes);
+    this.#syncer = new WalSyncer(`${path}-wal`, clock, () => this.#checkpointer.look());
     // The writer comes first: it makes the file.
     this.#writer = access === "read" ? null : connect(path, clock, false);
     this.#reader = connect(path, clock, access === "read");
@@ -95,20 +96,16 @@ class SqliteDatabase implements SqlDatabase {
         this.#syncer.touch();
         return result;
       } finally {
-        if (size === "bulk") await this.#carryOver(this.#writing);
+        // Its log is large now, and the other thread has it from here.
+        if (size === "bulk") await this.#syncer.flush().then(() => this.#writing?.run(checkpoints));
       }
     });
-  }
-
-  async #carryOver(session: SqlSession): Promise<void> {
-    await this.#syncer.flush();
-    await checkpointLargeLog(this.#path);
-    await session.run("PRAGMA wal_autocheckpoint = 1000");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    await this.#checkpointer.close();
     // What is under way comes to its end; what waits behind it is told.
     await Promise.all([this.#writes.take(async () => {}), this.#reads.take(async () => {})]);
     await this.#syncer.close();

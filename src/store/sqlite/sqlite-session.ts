@@ -22,10 +22,12 @@ export class SqliteSession implements SqlSession {
     return this.#call(() => Number(this.#prepare(sql).run(...values).changes));
   }
 
-  async insert(into: Insert, rows: readonly (readonly SqlValue[])[]): Promise<void> {
-    this.#call(() => {
+  async insert(into: Insert, rows: readonly (readonly SqlValue[])[]): Promise<number> {
+    return this.#call(() => {
       const statement = this.#prepare(this.#insertOf(into));
-      for (const row of rows) statement.run(...row);
+      let written = 0;
+      for (const row of rows) written += Number(statement.run(...row).changes);
+      return written;
     });
   }
 

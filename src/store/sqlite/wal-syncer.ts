@@ -12,15 +12,17 @@ const delayMs = 25;
 export class WalSyncer {
   readonly #path: string;
   readonly #clock: Clock;
+  readonly #onSynced: () => void;
   #file: number | undefined;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #isDirty = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(path: string, clock: Clock) {
+  constructor(path: string, clock: Clock, onSynced: () => void) {
     this.#path = path;
     this.#clock = clock;
+    this.#onSynced = onSynced;
   }
 
   /** Throws what kept an earlier commit from the disk: what is written after that would stand on nothing. */
@@ -56,6 +58,7 @@ export class WalSyncer {
       // The file stays the same for as long as a connection is open; it has no locks that closing could take away.
       this.#file ??= openSync(this.#path, "r");
       await sync(this.#file);
+      this.#onSynced();
     } catch (error) {
       this.#failure ??= { error };
     } finally {

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DatasetItem } from "../../../store/dataset-store.ts";
-import { findJsonError } from "./find-json-error.ts";
-import { readCsv } from "./read-csv.ts";
-import { readCsvRows } from "./read-csv-rows.ts";
-import { readJsonArray } from "./read-json-array.ts";
-import { readJsonLines } from "./read-json-lines.ts";
-import { toItem } from "./to-item.ts";
+import { findJsonError } from "../../../formats/find-json-error.ts";
+import { readCsv } from "../../../formats/read-csv.ts";
+import { readCsvRows } from "../../../formats/read-csv-rows.ts";
+import { readJsonArray } from "../../../formats/read-json-array.ts";
+import { readJsonLines } from "../../../formats/read-json-lines.ts";
+import { itemColumns, toItem } from "./to-item.ts";
 import { writeCsv } from "./write-csv.ts";
 import { writeJsonArray, writeJsonLines } from "./write-json.ts";
 
@@ -57,7 +57,7 @@ describe("what would not come back as it stands", () => {
   test("is told of the cells that are read as JSON alone", async () => {
     const csv = 'id,input\n12345678901234567890,12345678901234567890\nx,"[9007199254740993]"\n';
     const read = (cells: "json" | "text"): Promise<unknown[]> =>
-      problems(readCsv(pieces(csv, 7), { cells, isMapped: false }));
+      problems(readCsv(pieces(csv, 7), { cells, known: itemColumns }));
     const list = { line: 3, column: 3, problem: `column "input": ${lost("9007199254740993")}` };
     expect(await read("text")).toEqual([list]);
     expect(await read("json")).toEqual([
@@ -78,7 +78,7 @@ describe("what would not come back as it stands", () => {
 
 test("problems of a header are told at their columns", async () => {
   const read = (header: string): Promise<unknown[]> =>
-    Array.fromAsync(readCsv(pieces(`${header}\n`, 5), { cells: "text", isMapped: false }));
+    Array.fromAsync(readCsv(pieces(`${header}\n`, 5), { cells: "text", known: itemColumns }));
   expect(await read('id,"input",answer,wrong')).toMatchObject([
     { line: 1, column: 12 },
     { line: 1, column: 19 },
@@ -114,7 +114,7 @@ describe("items that are written come back whole, in pieces of any size", () => 
     fc.assert(
       fc.asyncProperty(fc.array(item, { maxLength: 6 }), size, async (items, n) => {
         const text = await join(writeCsv(() => each(items)));
-        const read = readCsv(pieces(text, n), { cells: "json", isMapped: false });
+        const read = readCsv(pieces(text, n), { cells: "json", known: itemColumns });
         expect(back(await Array.fromAsync(read))).toEqual(wanted(items));
       }),
     ));
@@ -166,7 +166,7 @@ describe("CSV", () => {
   });
 
   const records = async (text: string, cells: "text" | "json" = "text", isMapped = false): Promise<unknown[]> =>
-    Array.fromAsync(readCsv(pieces(text, 7), { cells, isMapped }), (entry) =>
+    Array.fromAsync(readCsv(pieces(text, 7), { cells, known: isMapped ? null : itemColumns }), (entry) =>
       "value" in entry ? entry.value : `${entry.line}:${entry.column} ${entry.problem}`,
     );
 

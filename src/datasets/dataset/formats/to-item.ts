@@ -1,5 +1,6 @@
-import type { NewItem } from "../../../store/dataset-store.ts";
 import { describeUnknown } from "../../../base/suggest.ts";
+import type { KnownColumns } from "../../../formats/read-csv.ts";
+import type { NewItem } from "../../../store/dataset-store.ts";
 import { shapeProblems } from "../write-items.ts";
 
 /** Which fields of a file make an item, when they are not called as an item's are. */
@@ -21,6 +22,12 @@ const synonyms: Readonly<Record<string, string>> = {
   metadata: "metadata",
   scorerIds: "scorerIds",
   scorer_ids: "scorerIds",
+};
+
+/** What the columns of a CSV file may be called when no mapping names them. */
+export const itemColumns: KnownColumns = {
+  names: ["id", "input", "expected_output", "expectedOutput", "metadata", "scorer_ids", "scorerIds"],
+  way: "or say which columns are the input, and the others become metadata: --input-columns A,B",
 };
 
 /** An item out of a value of a file; fields that a mapping does not name become metadata. */

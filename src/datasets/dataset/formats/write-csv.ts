@@ -1,5 +1,5 @@
 import type { DatasetItem } from "../../../store/dataset-store.ts";
-import { quoteCell, writeCell } from "./csv-cell.ts";
+import { quoteCell, writeCell } from "../../../formats/csv-cell.ts";
 
 // With more names than this a column for each is of no use to anybody.
 const mostMetadataColumns = 200;

@@ -1,0 +1,62 @@
+import { shellWord } from "../../base/shown-path.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
+import { readPlan } from "../../experiments/output/plan-experiment.ts";
+import type { DueRun } from "../../experiments/run/experiment-run.ts";
+import type { RunRecord } from "../../store/run-store.ts";
+import type { CliContext } from "../cli-context.ts";
+import { scoredBy } from "../experiment/scored-by.ts";
+import { findExperiment, openExperimentPlace, type PlaceOptions } from "../experiment/open-experiment-place.ts";
+import { readParams } from "../experiment/read-params.ts";
+import { runExperimentFile, type ExecutorOptions } from "../experiment/run-experiment-file.ts";
+import { listenAndReport } from "../report-options.ts";
+
+export interface ScoreCommandOptions extends ExecutorOptions, PlaceOptions {}
+
+/** `rollout experiment score`: evaluates the outputs of an experiment anew and returns the exit code. */
+export async function experimentScoreCommand(
+  id: string,
+  path: string,
+  options: ScoreCommandOptions,
+  context: CliContext,
+): Promise<number> {
+  using told = listenAndReport(options, context, "runs");
+  await using place = openExperimentPlace(options, told.interrupts.signal, context);
+  const shelf = await place.openShelf();
+  const record = await findExperiment(shelf, id);
+  const { params, repetitions } = readPlan(record);
+  return await runExperimentFile(
+    {
+      path,
+      id,
+      params: { ...params, ...readParams(options.param ?? []) },
+      repetitions,
+      exampleCount: record.total / repetitions,
+      examples: noExamples,
+      kept: { runs: (evaluators) => readRuns(shelf, record, evaluators), evaluators: scoredBy(record) },
+      openOutput: () => shelf.rescore(id),
+      isPhased: false,
+      taskLimitMs: 0,
+      again: `rollout experiment score ${shellWord(id)} ${shellWord(path)}${place.words}`,
+    },
+    options,
+    told,
+    context,
+  );
+}
+
+async function* noExamples(): AsyncGenerator<never, void> {}
+
+async function* readRuns(
+  shelf: ExperimentShelf,
+  { id }: RunRecord,
+  evaluators: readonly string[],
+): AsyncGenerator<DueRun, void> {
+  let count = 0;
+  for await (const { run, outcome, failureType, durationMs, evaluations } of shelf.runs(id)) {
+    count++;
+    const others = [...evaluations].filter(([name]) => !evaluators.includes(name));
+    yield { run, known: { outcome, failureType, durationMs, evaluations: new Map(others) } };
+  }
+  if (count === 0) throw new RolloutError("config_invalid", `no task of experiment "${id}" was answered`);
+}

@@ -1,0 +1,88 @@
+import { Option, type Command } from "commander";
+import type { CliContext } from "./cli-context.ts";
+import { collect, wholeNumber } from "./job-options.ts";
+
+/** Makes a command out of its name, what it does, and examples of it. */
+export type MakeCommand = (name: string, summary: string, lines: readonly string[], under?: Command) => Command;
+
+/** Adds `rollout experiment`, `rollout executor` and what stands below them. */
+export function addExperimentCommands(
+  make: MakeCommand,
+  context: CliContext,
+  setExitCode: (code: number) => void,
+): void {
+  const experiment = make("experiment", "run an experiment file, in any language, over the examples of a dataset", [
+    "rollout experiment my_experiment.py --dataset examples.jsonl",
+    "rollout experiment my-experiment.ts --dataset questions@3 --param model=small --repetitions 3",
+    "rollout experiment my-experiment.sh --dataset examples.csv --executor 'bash executor.sh'",
+    "rollout experiment my_experiment.py --dataset examples.jsonl --dry-run 2",
+    "rollout experiment my_experiment.py --resume my_experiment-2026-01-31-12-00-00",
+    "rollout experiment score my_experiment-2026-01-31-12-00-00 more_evaluators.py",
+  ])
+    .enablePositionalOptions()
+    .argument("<file>", "a .py, .ts or .js file with a task and evaluators, or whatever --executor takes")
+    .option("--dataset <dataset>", "examples: a JSONL, JSON or CSV file, or a stored dataset: name or name@version")
+    .option("--repetitions <n>", "how often each example runs (default: 1)", wholeNumber)
+    .option("--name <name>", "the experiment's id; the file and the time without it")
+    .option("--dry-run [n]", "only the first n examples (1), and keep nothing", wholeNumber)
+    .option("--resume <id>", "run what is left of this experiment, with what it was begun with")
+    .option("--phased", "evaluate only once every task has been answered")
+    .option("--task-timeout <seconds>", "for one task", Number, 600);
+  addSharedOptions(experiment).action(async (file: string, options) =>
+    setExitCode(await (await import("./commands/experiment.ts")).experimentCommand(file, options, context)),
+  );
+
+  const score = make(
+    "score",
+    "evaluate the outputs of an experiment anew, without running its tasks",
+    [
+      "rollout experiment score my-experiment better_evaluators.py",
+      "rollout experiment score my-experiment better_evaluators.py --output-dir experiments",
+    ],
+    experiment,
+  )
+    .argument("<experiment>", "the id of the experiment")
+    .argument("<file>", "a file whose evaluators are asked; evaluations of others stay as they are");
+  addSharedOptions(score).action(async (id: string, file: string, options) =>
+    setExitCode(
+      await (await import("./commands/experiment-score.ts")).experimentScoreCommand(id, file, options, context),
+    ),
+  );
+
+  const executor = make("executor", "programs that run the tasks and evaluators of experiments", [
+    "rollout executor check my_experiment.py --input 1",
+    "rollout executor check --input '\"two words\"' -- bash my-executor.sh",
+  ]);
+  executor
+    .command("check")
+    .description("check an executor in any language against every rule of the protocol")
+    .argument("<command...>", "what starts it, behind --; or a .py, .ts or .js file")
+    .option("--input <json>", "an input that its task takes (default: null)")
+    .option("--expected <json>", "what is expected of that input")
+    .option("--bad-input <json>", "an input that its task fails on")
+    .option("--rule <name>", "only this rule (repeatable)", collect)
+    .option("--timeout <seconds>", "for each answer", Number, 10)
+    .option("--json", "as one JSON object")
+    .action(async (words: string[], options) =>
+      setExitCode(await (await import("./commands/executor-check.ts")).executorCheckCommand(words, options, context)),
+    );
+}
+
+function addSharedOptions(command: Command): Command {
+  return command
+    .option(
+      "--param <name=value>",
+      "a parameter of the experiment; JSON where it is, text otherwise (repeatable)",
+      collect,
+    )
+    .option("--max-workers <n>", "tasks and evaluations at once, over all processes", wholeNumber, 4)
+    .option("--processes <n>", "executor processes", wholeNumber, 1)
+    .option("--evaluate-failed", "also evaluate tasks that failed")
+    .option("--executor <command>", "what runs the file, when its name does not tell")
+    .option("--eval-timeout <seconds>", "for one evaluation", Number, 600)
+    .option("--store <location>", "a file or postgres://… for datasets and results (default: .rollout/rollout.db)")
+    .option("--output-dir <directory>", "keep the experiment in a directory of JSON lines below this one instead")
+    .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
+    .addOption(new Option("--json-events").hideHelp())
+    .option("-q, --quiet", "say only what went wrong");
+}

@@ -1,0 +1,55 @@
+import { resolve } from "node:path";
+import { readOwner } from "../../base/process-owner.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { shellWord } from "../../base/shown-path.ts";
+import { openDirectoryShelf } from "../../experiments/output/directory/directory-shelf.ts";
+import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
+import { openStoreShelf } from "../../experiments/output/store/store-shelf.ts";
+import type { RunRecord } from "../../store/run-store.ts";
+import type { Store } from "../../store/store.ts";
+import type { CliContext } from "../cli-context.ts";
+import { openNamedStore } from "../open-store.ts";
+
+export interface PlaceOptions {
+  readonly store?: string;
+  readonly outputDir?: string;
+}
+
+/** Where experiments and stored datasets are, as a person said it. */
+export interface ExperimentPlace extends AsyncDisposable {
+  openShelf(): Promise<ExperimentShelf>;
+  /** For datasets. */
+  openStore(): Promise<Store>;
+  /** What a command typed next needs to mean the same place. */
+  readonly words: string;
+}
+
+/** Opens nothing before it is asked for. */
+export function openExperimentPlace(options: PlaceOptions, signal: AbortSignal, context: CliContext): ExperimentPlace {
+  const { host, clock } = context;
+  const { outputDir } = options;
+  const stack = new AsyncDisposableStack();
+  let opened: Promise<Store> | null = null;
+  const open = (access: "read" | "write"): Promise<Store> =>
+    (opened ??= openNamedStore(options.store, access, context).then((store) => stack.use(store)));
+  const words = Object.entries({ "--output-dir": outputDir, "--store": options.store });
+  return {
+    async openShelf() {
+      if (outputDir === undefined) return openStoreShelf({ store: await open("write"), owner: readOwner(host), clock });
+      return openDirectoryShelf({ directory: resolve(host.cwd, outputDir), host, clock, signal });
+    },
+    openStore: () => open("read"),
+    words: words.map(([name, value]) => (value === undefined ? "" : ` ${name} ${shellWord(value)}`)).join(""),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** The experiment of an id; rejects with `not_found`. */
+export async function findExperiment(shelf: ExperimentShelf, id: string): Promise<RunRecord> {
+  const record = await shelf.find(id);
+  if (record === null)
+    throw new RolloutError("not_found", `there is no experiment "${id}"`, {
+      hint: "experiments are looked for in --output-dir when it is given, else in the store",
+    });
+  return record;
+}

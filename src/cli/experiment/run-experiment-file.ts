@@ -1,0 +1,131 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { plainJson } from "../../base/plain-json.ts";
+import { isDiskFull, RolloutError } from "../../base/rollout-error.ts";
+import { shownPath } from "../../base/shown-path.ts";
+import { chooseCommand } from "../../experiments/executor/choose-command.ts";
+import type { ExecutorNote } from "../../experiments/executor/executor-voice.ts";
+import { defaultLimits } from "../../experiments/executor/start-request.ts";
+import { SubprocessExecutor } from "../../experiments/executor/subprocess-executor.ts";
+import { isWhole } from "../../experiments/output/summary-json.ts";
+import { performExperiment, type ExperimentOptions } from "../../experiments/perform-experiment.ts";
+import type { ExperimentSummary } from "../../experiments/run/experiment-tally.ts";
+import type { RunEvent } from "../../store/run.ts";
+import type { CliContext } from "../cli-context.ts";
+import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
+import type { Interrupts, SignalName } from "../interrupts.ts";
+import { jsonModeOf, type ReportOptions } from "../report-options.ts";
+import type { RunReporter } from "../run-reporter.ts";
+
+/** What `rollout experiment` and `rollout experiment score` take both. */
+export interface ExecutorOptions extends ReportOptions {
+  readonly param?: readonly string[];
+  readonly maxWorkers: number;
+  readonly processes: number;
+  readonly evaluateFailed?: boolean;
+  readonly executor?: string;
+  readonly evalTimeout: number;
+}
+
+export interface ExperimentWork extends Pick<
+  ExperimentOptions,
+  "id" | "params" | "repetitions" | "exampleCount" | "examples" | "openOutput" | "isPhased" | "kept"
+> {
+  /** The experiment file, as it was typed. */
+  readonly path: string;
+  readonly taskLimitMs: number;
+  /** What to type to go on when it did not come to its end; null when nothing is kept. */
+  readonly again: string | null;
+}
+
+export interface Told {
+  readonly reporter: RunReporter;
+  readonly interrupts: Interrupts;
+}
+
+/** Has an experiment file do its work, tells of it, and returns the exit code. */
+export async function runExperimentFile(
+  work: ExperimentWork,
+  options: ExecutorOptions,
+  { reporter, interrupts }: Told,
+  context: CliContext,
+): Promise<number> {
+  const { host, clock, terminal, packageDir } = context;
+  const { params, again } = work;
+  const file = resolve(host.cwd, work.path);
+  if (!existsSync(file)) throw new RolloutError("not_found", `${shownPath(file, host.cwd)} does not exist`);
+  const command = chooseCommand({ file, execPath: host.execPath, packageDir, executor: options.executor });
+  const { signal } = interrupts;
+  const onNote = (note: ExecutorNote): void => tellNote(note, reporter);
+  const summary = await performExperiment({
+    ...work,
+    startExecutor: (maxWorkers) =>
+      SubprocessExecutor.start({
+        command,
+        env: host.env,
+        cwd: host.cwd,
+        maxWorkers,
+        params,
+        limits: defaultLimits,
+        clock,
+        signal,
+        onNote,
+      }),
+    processes: options.processes,
+    rules: {
+      maxWorkers: options.maxWorkers,
+      taskLimitMs: work.taskLimitMs,
+      evalLimitMs: options.evalTimeout * 1000,
+      evaluatesFailed: options.evaluateFailed === true,
+    },
+    clock,
+    signal,
+    onEvent: (event) => reporter.onEvent(withNext(event, again)),
+  });
+  const exitCode = exitCodeOfExperiment(summary, interrupts.received);
+  if (jsonModeOf(options) === "final") terminal.out(`${plainJson(outcomeJson(summary, exitCode))}\n`);
+  if (summary.error !== null) reporter.say(summary.error);
+  if (exitCode === exitCodes.bug && again !== null)
+    reporter.say(
+      `${isDiskFull(summary.cause) ? "the disk is full; " : ""}what came before is kept; go on with: ${again}`,
+    );
+  return exitCode;
+}
+
+function tellNote(note: ExecutorNote, { print, say }: RunReporter): void {
+  if (note.kind === "output")
+    for (const line of note.text.trimEnd().split("\n")) print(note.runId === null ? line : `[${note.runId}] ${line}`);
+  else if (note.kind === "unmatched") say(`an answer that nobody waits for (${note.why}): ${note.text}`);
+  else say(`the executor sent something that cannot be read: ${note.text}`);
+}
+
+function withNext(event: RunEvent, again: string | null): RunEvent {
+  if (event.type !== "run_finished" || again === null || event.tail.status === "completed") return event;
+  return { ...event, tail: { ...event.tail, next: [again] } };
+}
+
+function exitCodeOfExperiment(summary: ExperimentSummary, received: SignalName | null): number {
+  if (received !== null) return exitCodeOfSignal(received);
+  const { cause } = summary;
+  if (isDiskFull(cause) || (cause instanceof RolloutError && cause.code === "io_failed")) return exitCodes.bug;
+  return isWhole(summary) ? exitCodes.done : exitCodes.incomplete;
+}
+
+function outcomeJson(summary: ExperimentSummary, exitCode: number): Json {
+  return {
+    schema_version: 1,
+    exit_code: exitCode,
+    experiment_id: summary.id,
+    status: summary.status,
+    total_runs: summary.totalRuns,
+    successful_runs: summary.succeeded,
+    failed_runs: summary.failed,
+    skipped_runs: summary.skipped,
+    failed_evaluations: summary.failedEvaluations,
+    average_scores: summary.averageScores,
+    aggregate_scores: Object.fromEntries(summary.aggregates.map(({ aggregate, score }) => [aggregate, score])),
+    error: summary.error,
+    location: summary.location,
+  } satisfies JsonObject;
+}

@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import { toRaw, type RawJson } from "../../base/raw-json.ts";
+import type { Example } from "../run/example.ts";
+
+/** The examples of an experiment: they were looked at once, and stream from the first one each time. */
+export interface ExampleSource {
+  /** As a person would type it. */
+  readonly name: string;
+  /** The dataset of a store that they are from, null for a file. */
+  readonly dataset: { readonly id: string; readonly version: number } | null;
+  readonly count: number;
+  /** Tells these examples from all others; null where a dataset and its version do. */
+  readonly hash: string | null;
+  read(): AsyncIterable<Example>;
+}
+
+/** An example as a line of JSON. */
+export function exampleLine({ id, input, output, metadata }: Example): string {
+  return `{"id":${toRaw(id)},"input":${input}${member("output", output)}${member("metadata", metadata)}}`;
+}
+
+function member(name: string, raw: RawJson | null): string {
+  return raw === null ? "" : `,"${name}":${raw}`;
+}
+
+/** Adds up examples to the hash of all of them. */
+export function startExampleHash(): { add(example: Example): void; digest(): string } {
+  const hash = createHash("sha256");
+  return {
+    add: (example) => void hash.update(`${exampleLine(example)}\n`),
+    digest: () => hash.digest("hex"),
+  };
+}
+
+/** The first so many of a source. */
+export function firstExamples(source: ExampleSource, count: number): ExampleSource {
+  return { ...source, count: Math.min(count, source.count), read: () => take(source.read(), count) };
+}
+
+async function* take(examples: AsyncIterable<Example>, count: number): AsyncIterable<Example> {
+  let left = count;
+  for await (const example of examples) {
+    yield example;
+    if (--left <= 0) return;
+  }
+}

@@ -1,0 +1,56 @@
+import { KeyTable } from "../../base/key-table.ts";
+import { ProblemList } from "../../base/problem-list.ts";
+import type { Example } from "../run/example.ts";
+import { startExampleHash, type ExampleSource } from "./example-source.ts";
+import { readExampleFile } from "./read-example-file.ts";
+
+export interface ExampleFileRequest {
+  readonly path: string;
+  /** What people call it. */
+  readonly name: string;
+  readonly signal: AbortSignal;
+}
+
+/** Looks at every example of a file, in memory that hardly grows with them; throws all that is wrong at once. */
+export async function openExampleFile(request: ExampleFileRequest): Promise<ExampleSource> {
+  const { path, name, signal } = request;
+  const problems = new ProblemList();
+  const ids = new KeyTable({ hasValues: false });
+  const hash = startExampleHash();
+  let count = 0;
+  for await (const entry of readExampleFile(path, signal)) {
+    if (problems.isFull) break;
+    const place = { file: path, line: entry.line, column: entry.column };
+    if ("problems" in entry) for (const problem of entry.problems) problems.add({ ...place, ...problem });
+    else {
+      const { example } = entry;
+      count++;
+      hash.add(example);
+      const first = ids.put(example.id) ? null : await findFirst(request, example.id, entry.line);
+      if (first !== null)
+        problems.add({ ...place, path: "id", message: `"${example.id}" is in line ${first} already` });
+    }
+  }
+  if (count === 0 && problems.isEmpty) problems.add({ file: path, message: "there are no examples in it" });
+  problems.check(name, "nothing was run");
+  return { name, dataset: null, count, hash: hash.digest(), read: () => readChecked(path, signal) };
+}
+
+/** The line before another one that has an example of this id; null when only a hash was the same. */
+async function findFirst({ path, signal }: ExampleFileRequest, id: string, before: number): Promise<number | null> {
+  for await (const entry of readExampleFile(path, signal)) {
+    if (entry.line >= before) return null;
+    if ("example" in entry && entry.example.id === id) return entry.line;
+  }
+  return null;
+}
+
+async function* readChecked(path: string, signal: AbortSignal): AsyncGenerator<Example, void> {
+  const problems = new ProblemList();
+  for await (const entry of readExampleFile(path, signal)) {
+    if ("example" in entry) yield entry.example;
+    // It was changed since it was looked at.
+    else for (const problem of entry.problems) problems.add({ file: path, line: entry.line, ...problem });
+    problems.check(path, "it was changed while it was read");
+  }
+}

@@ -1,0 +1,61 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { noSecrets } from "../../../base/redactor.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../../../base/writers/atomic-file.ts";
+import { openLineFile } from "../../../base/writers/line-file.ts";
+import type { ExperimentSummary } from "../../run/experiment-tally.ts";
+import type { ExperimentOutput } from "../experiment-output.ts";
+import { toEarlierRun } from "../experiment-shelf.ts";
+import { summaryJson } from "../summary-json.ts";
+import { compactLines } from "./compact-lines.ts";
+import { openKeptRuns } from "./kept-runs.ts";
+import { evaluationKey, evaluationLine, runKey, runLine } from "./result-lines.ts";
+
+export interface DirectoryOutputOptions {
+  readonly directory: string;
+  readonly mode: "begin" | "resume" | "rescore";
+  /** What was taken to write here, given back with the output. */
+  readonly held: AsyncDisposable;
+}
+
+/** An experiment that goes to a directory of JSON lines. */
+export async function openDirectoryOutput({
+  directory,
+  mode,
+  held,
+}: DirectoryOutputOptions): Promise<ExperimentOutput> {
+  const path = (name: string): string => join(directory, name);
+  await using opened = new AsyncDisposableStack();
+  opened.use(held);
+  const kept = mode === "resume" ? opened.use(await openKeptRuns(directory)) : null;
+  const runs = opened.use(await openLineFile(path("runs.jsonl"), noSecrets));
+  const evaluations = opened.use(await openLineFile(path("evaluations.jsonl"), noSecrets));
+  // It is under way again.
+  if (mode === "resume") for (const name of ["summary.json", "error.txt"]) await rm(path(name), { force: true });
+  const open = opened.move();
+  return {
+    location: directory,
+    findEarlier:
+      kept &&
+      (async (run) => {
+        const found = await kept.find(run);
+        return found && toEarlierRun(found);
+      }),
+    saveRun: (answered) => runs.append(runLine(answered)),
+    saveEvaluation: (run, outcome) => evaluations.append(evaluationLine(run, outcome)),
+    async end(summary) {
+      if (summary.error !== null) return await writeFileAtomic(path("error.txt"), `${summary.error}\n`, noSecrets);
+      for (const file of [runs, evaluations]) await file[Symbol.asyncDispose]();
+      // What was done again stands in two lines until now.
+      if (mode === "resume") await compactLines(path("runs.jsonl"), runKey);
+      if (mode !== "begin") await compactLines(path("evaluations.jsonl"), evaluationKey);
+      if (mode !== "rescore" || isComplete(summary))
+        await writeJsonAtomic(path("summary.json"), summaryJson(summary), noSecrets);
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+function isComplete({ status }: ExperimentSummary): boolean {
+  return status === "completed";
+}

@@ -1,0 +1,107 @@
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../../base/clock.ts";
+import type { Host } from "../../../base/host.ts";
+import { readHolder, tryProcessLock } from "../../../base/process-lock.ts";
+import { toPathSegment } from "../../../base/path-segment.ts";
+import { noSecrets } from "../../../base/redactor.ts";
+import { RolloutError } from "../../../base/rollout-error.ts";
+import { writeStreamAtomic } from "../../../base/writers/atomic-stream.ts";
+import type { RunPlan } from "../../../store/run-store.ts";
+import { exampleLine, type ExampleSource } from "../../examples/example-source.ts";
+import { openExampleFile } from "../../examples/open-example-file.ts";
+import { planRuns } from "../../run/plan-runs.ts";
+import type { ExperimentShelf } from "../experiment-shelf.ts";
+import { readPlan } from "../plan-experiment.ts";
+import { readConfig, writeConfig } from "./config-file.ts";
+import { openDirectoryOutput } from "./directory-output.ts";
+import { openKeptRuns } from "./kept-runs.ts";
+import { readRecord } from "./read-record.ts";
+
+export interface DirectoryShelfOptions {
+  /** Holds a directory for each experiment. */
+  readonly directory: string;
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Experiments as directories of JSON lines: config.json, examples.jsonl, runs.jsonl, evaluations.jsonl, summary.json or error.txt. */
+export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentShelf {
+  const { clock, signal } = options;
+  const directoryOf = (id: string): string => {
+    if (id === toPathSegment(id)) return join(options.directory, id);
+    throw new RolloutError("usage_invalid", `"${id}" cannot be the name of a directory`);
+  };
+  return {
+    find: async (id) => await readRecord(directoryOf(id), options),
+    async begin(plan, examples) {
+      const directory = directoryOf(plan.id);
+      await mkdir(directory, { recursive: true });
+      await using taken = new AsyncDisposableStack();
+      taken.use(await hold(directory, options));
+      if (existsSync(join(directory, "config.json"))) throw takenError(plan.id, directory);
+      await writeStreamAtomic(join(directory, "examples.jsonl"), exampleLines(examples), noSecrets);
+      await writeConfig(directory, plan, clock.now());
+      return await openDirectoryOutput({ directory, mode: "begin", held: taken.move() });
+    },
+    async resume(id) {
+      const directory = directoryOf(id);
+      return await openDirectoryOutput({ directory, mode: "resume", held: await hold(directory, options) });
+    },
+    async rescore(id) {
+      const directory = directoryOf(id);
+      return await openDirectoryOutput({ directory, mode: "rescore", held: await hold(directory, options) });
+    },
+    async *runs(id) {
+      const config = await readConfig(directoryOf(id));
+      if (config === null) return;
+      await using kept = await openKeptRuns(directoryOf(id));
+      const examples = await openExamples(directoryOf(id), config.plan, signal);
+      for await (const run of planRuns(examples.read(), readPlan(config.plan).repetitions)) {
+        const found = await kept.find(run);
+        if (found !== null) yield found;
+      }
+    },
+    async examples(id) {
+      const config = await readConfig(directoryOf(id));
+      return config && (await openExamples(directoryOf(id), config.plan, signal));
+    },
+  };
+}
+
+/** The examples as they were copied; where they are from tells what they are when their hash does not. */
+async function openExamples(directory: string, plan: RunPlan, signal: AbortSignal): Promise<ExampleSource> {
+  const path = join(directory, "examples.jsonl");
+  const source = await openExampleFile({ path, name: readPlan(plan).dataset ?? path, signal });
+  const { datasetId: id, datasetVersion: version } = plan;
+  return id === null || version === null ? source : { ...source, dataset: { id, version }, hash: null };
+}
+
+async function* exampleLines(examples: ExampleSource): AsyncGenerator<string, void> {
+  let lines: string[] = [];
+  for await (const example of examples.read()) {
+    lines.push(`${exampleLine(example)}\n`);
+    if (lines.length < 500) continue;
+    yield lines.join("");
+    lines = [];
+  }
+  yield lines.join("");
+}
+
+async function hold(directory: string, options: DirectoryShelfOptions): Promise<AsyncDisposable> {
+  const path = join(directory, ".lock");
+  const lock = await tryProcessLock(path, options);
+  if (lock !== null) return lock;
+  const { pid, hostname } = (await readHolder(path))?.owner ?? { pid: "?", hostname: "?" };
+  throw new RolloutError("in_use", `${directory} is in use by process ${pid} on ${hostname}`, {
+    hint: "wait until it has ended, or end that process; what it wrote is kept",
+  });
+}
+
+function takenError(id: string, directory: string): RolloutError {
+  return new RolloutError("already_exists", `${directory} holds an experiment already`, {
+    hint: `go on with it with --resume ${id}, or choose another --name`,
+  });
+}

@@ -1,0 +1,63 @@
+import { toRaw, type RawJson } from "../../../base/raw-json.ts";
+import type { EvalOutcome } from "../../executor/executor.ts";
+import { errorOf, readEvalOutcome, textOf } from "../../executor/read-outcome.ts";
+import type { FailureType, PlannedRun } from "../../run/example.ts";
+import type { AnsweredRun } from "../experiment-output.ts";
+import type { Members } from "./line-index.ts";
+
+/** A line of runs.jsonl. */
+export function runLine({ run, outcome, failureType, startedAt, durationMs }: AnsweredRun): string {
+  const { example } = run;
+  const [started, completed] = [startedAt, startedAt + durationMs].map((ms) => new Date(ms).toISOString());
+  return `{"example_id":${toRaw(example.id)},"run_id":${toRaw(run.runId)},"repetition_number":${run.repetition},"started_at":"${started}","completed_at":"${completed}","input_data":${example.input},"output":${example.output ?? "null"},"actual_output":${outcome.output ?? "null"},"metadata":${outcome.metadata ?? "{}"},"error":${toRaw(outcome.error)},"error_type":${toRaw(failureType)}}`;
+}
+
+/** A line of evaluations.jsonl. */
+export function evaluationLine({ runId }: PlannedRun, outcome: EvalOutcome): string {
+  const { evaluator, score, label, explanation, metadata, error } = outcome;
+  return `{"run_id":${toRaw(runId)},"evaluator_name":${toRaw(evaluator)},"score":${toRaw(score)},"label":${toRaw(label)},"explanation":${toRaw(explanation)},"metadata":${metadata ?? "{}"},"error":${toRaw(error)}}`;
+}
+
+/** What runs are looked for by. */
+export function runKey(members: Members): string | null {
+  return textOf(members, "run_id");
+}
+
+/** What evaluations are looked for by. */
+export function evaluationKey(members: Members): string | null {
+  const [runId, evaluator] = [textOf(members, "run_id"), textOf(members, "evaluator_name")];
+  return runId === null || evaluator === null ? null : keyOfEvaluation(runId, evaluator);
+}
+
+export function keyOfEvaluation(runId: string, evaluator: string): string {
+  return `${runId}\0${evaluator}`;
+}
+
+export function readRunLine(run: PlannedRun, members: Members): AnsweredRun {
+  const error = errorOf(members);
+  const output = members.get("actual_output") ?? toRaw(null);
+  const metadata = metadataOf(members);
+  const startedAt = timeOf(members, "started_at");
+  return {
+    run,
+    outcome: { output: error === null ? output : null, metadata, error, isCancelled: false },
+    failureType: error === null ? null : ((textOf(members, "error_type") ?? "task_failed") as FailureType),
+    startedAt,
+    durationMs: timeOf(members, "completed_at") - startedAt,
+  };
+}
+
+export function readEvaluationLine(members: Members): EvalOutcome {
+  const outcome = readEvalOutcome(members, textOf(members, "evaluator_name") ?? "", false);
+  return { ...outcome, metadata: metadataOf(members) };
+}
+
+/** An object without members stands for none. */
+function metadataOf(members: Members): RawJson | null {
+  const raw = members.get("metadata");
+  return raw === undefined || raw === "null" || raw === "{}" ? null : raw;
+}
+
+function timeOf(members: Members, name: string): number {
+  return Date.parse(textOf(members, name) ?? "") || 0;
+}

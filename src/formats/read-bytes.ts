@@ -1,0 +1,16 @@
+import { createReadStream } from "node:fs";
+import { messageOf, RolloutError, systemCodeOf } from "../base/rollout-error.ts";
+
+/** The bytes of a file, piece by piece; rejects with `not_found` when there is no such file. */
+export async function* readBytes(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* createReadStream(path, { signal, highWaterMark: 1 << 18 }) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    signal.throwIfAborted();
+    const code = systemCodeOf(error);
+    if (code === undefined) throw error;
+    const isMissing = code === "ENOENT" || code === "EISDIR";
+    const message = code === "ENOENT" ? `${path} does not exist` : `${path} cannot be read: ${messageOf(error)}`;
+    throw new RolloutError(isMissing ? "not_found" : "io_failed", message, { cause: error });
+  }
+}
