@@ -19,16 +19,23 @@ const wide =
 
 const weightless = /[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u1160-\u11ff\ud7b0-\ud7ff]/u;
 
-// One picture made of several characters: flags, keycaps, skin tones, families.
-const emojiSequence = /^\p{RGI_Emoji}$/v;
+let made: { readonly emojiSequence: RegExp; readonly graphemes: Intl.Segmenter } | null = null;
 
-const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" });
+// Made for the first text that is not ASCII: they take longer than all else that a command does before it starts.
+function unicode(): NonNullable<typeof made> {
+  made ??= {
+    // One picture made of several characters: flags, keycaps, skin tones, families.
+    emojiSequence: new RegExp(String.raw`^\p{RGI_Emoji}$`, "v"),
+    graphemes: new Intl.Segmenter("und", { granularity: "grapheme" }),
+  };
+  return made;
+}
 
 /** How many columns of a terminal the text takes; it must be plain. */
 export function displayWidth(text: string): number {
   if (isPlainAscii(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
+  for (const { segment } of unicode().graphemes.segment(text)) width += graphemeWidth(segment);
   return width;
 }
 
@@ -38,7 +45,7 @@ export function fitWidth(text: string, columns: number): string {
   if (isPlainAscii(text)) return text.length <= columns ? text : `${text.slice(0, columns - 1)}…`;
   let width = 0;
   let kept = "";
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of unicode().graphemes.segment(text)) {
     const next = width + graphemeWidth(segment);
     if (next > columns) return `${kept}…`;
     // What still fits is kept only while there is room for the ellipsis that may have to follow.
@@ -51,7 +58,7 @@ export function fitWidth(text: string, columns: number): string {
 /** The text if it fits, else its start and its end around an ellipsis; never wider than `columns`. */
 export function fitMiddle(text: string, columns: number): string {
   if (columns < 5 || displayWidth(text) <= columns) return fitWidth(text, columns);
-  const parts = [...graphemes.segment(text)].map(({ segment }) => segment);
+  const parts = [...unicode().graphemes.segment(text)].map(({ segment }) => segment);
   const take = (from: readonly string[], room: number): number => {
     let width = 0;
     const end = from.findIndex((part) => (width += graphemeWidth(part)) > room);
@@ -73,7 +80,7 @@ export function padStart(text: string, columns: number): string {
 }
 
 function graphemeWidth(grapheme: string): number {
-  if (emojiSequence.test(grapheme)) return 2;
+  if (unicode().emojiSequence.test(grapheme)) return 2;
   let width = 0;
   for (const character of grapheme) {
     if (!weightless.test(character)) width += wide.test(character) ? 2 : 1;

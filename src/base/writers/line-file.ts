@@ -1,3 +1,4 @@
+import { appendFileSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { Redactor } from "../redactor.ts";
 
@@ -9,33 +10,37 @@ export interface LineFile extends AsyncDisposable {
 
 // A machine that loses its power loses at most what came since.
 const syncEveryMs = 50;
+// What the page cache takes at once costs more on its way through another thread than in being written.
+const mostAtOnce = 256 * 1024;
 
 /** Opens a file for appending lines, creating it when it is not there; a last line that was cut short is closed. */
 export async function openLineFile(path: string, redactor: Redactor): Promise<LineFile> {
   const file = await open(path, "a+");
   let text = (await endsWithNewline(file)) ? "" : "\n";
-  let waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
+  let group: PromiseWithResolvers<void> | null = null;
   let writing: Promise<void> | null = null;
   let syncing: NodeJS.Timeout | null = null;
   let failure: { readonly error: unknown } | null = null;
 
+  /** Writes what has gathered, for all who wait for it. */
   async function write(): Promise<void> {
-    while (waiting.length > 0) {
-      const [group, words] = [waiting, text];
-      waiting = [];
+    while (group !== null) {
+      const [waiting, words] = [group, text];
+      group = null;
       text = "";
       try {
         // After a failed write nobody knows what stands at the end of the file.
         if (failure !== null) throw failure.error;
-        await file.appendFile(words);
+        if (words.length <= mostAtOnce) appendFileSync(file.fd, words);
+        else await file.appendFile(words);
         syncing ??= setTimeout(() => {
           syncing = null;
           file.datasync().catch(() => {});
         }, syncEveryMs);
-        for (const { resolve } of group) resolve();
+        waiting.resolve();
       } catch (error) {
         failure ??= { error };
-        for (const { reject } of group) reject(error);
+        waiting.reject(error);
       }
     }
     writing = null;
@@ -44,10 +49,10 @@ export async function openLineFile(path: string, redactor: Redactor): Promise<Li
   return {
     append(line) {
       text += `${redactor.text(line)}\n`;
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      waiting.push({ resolve, reject });
-      writing ??= Promise.resolve().then(write);
-      return promise;
+      group ??= Promise.withResolvers<void>();
+      // Behind all that the turn of the loop still has to say.
+      writing ??= new Promise((resolve) => process.nextTick(() => resolve(write())));
+      return group.promise;
     },
     async [Symbol.asyncDispose]() {
       await writing;

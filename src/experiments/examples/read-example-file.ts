@@ -27,17 +27,18 @@ export type FileEntry =
  */
 export async function* readExampleFile(path: string, signal: AbortSignal): AsyncGenerator<FileEntry, void> {
   let count = 0;
-  for await (const source of readTexts(path, signal)) yield toEntry(source, ++count);
+  for await (const sources of readTexts(path, signal)) for (const source of sources) yield toEntry(source, ++count);
 }
 
-async function* readTexts(path: string, signal: AbortSignal): AsyncGenerator<SourceText, void> {
+/** As many at once as are there: a promise for each would cost more than reading it. */
+async function* readTexts(path: string, signal: AbortSignal): AsyncGenerator<readonly SourceText[], void> {
   const text = decodeText(readBytes(path, signal), path);
   const format = formatOf(path);
-  if (format === "json") yield* splitJsonArray(text);
+  if (format === "json") for await (const entry of splitJsonArray(text)) yield [entry];
   else if (format === "csv")
     for await (const entry of readCsv(text, { cells: "text", known: exampleColumns }))
-      yield "problem" in entry ? entry : { line: entry.line, column: entry.column, text: toRaw(entry.value) };
-  else for await (const lines of splitLines(text)) yield* lines;
+      yield ["problem" in entry ? entry : { line: entry.line, column: entry.column, text: toRaw(entry.value) }];
+  else yield* splitLines(text);
 }
 
 function toEntry(source: SourceText, number: number): FileEntry {

@@ -83,7 +83,8 @@ export class ExecutorPool implements AsyncDisposable {
   /** Has an executor do something, again when it is lost meanwhile; rejects once the same thing has lost it too often. */
   async call<T>(what: string, signal: AbortSignal, work: (executor: Executor) => Promise<T>): Promise<T> {
     for (;;) {
-      const seat = await this.#sit(this.#crashes.has(what), signal);
+      const wantsAlone = this.#crashes.size > 0 && this.#crashes.has(what);
+      const seat = this.#sitAtOnce(wantsAlone, signal) ?? (await this.#waitForSeat(wantsAlone, signal));
       try {
         // It may be lost between the seat and the call; nothing has been asked of it then.
         if (seat.executor !== null) return await work(seat.executor);
@@ -108,12 +109,15 @@ export class ExecutorPool implements AsyncDisposable {
     await Promise.all(this.#seats.map(async (seat) => seat.executor?.[Symbol.asyncDispose]()));
   }
 
-  async #sit(wantsAlone: boolean, signal: AbortSignal): Promise<Seat> {
+  /** The usual case, without a wait. */
+  #sitAtOnce(wantsAlone: boolean, signal: AbortSignal): Seat | null {
     signal.throwIfAborted();
     if (this.#broken !== null) throw this.#broken;
-    // The usual case, without a wait.
     const seat = this.#waiting.length === 0 ? this.#findSeat(wantsAlone) : null;
-    if (seat !== null) return take(seat, wantsAlone);
+    return seat === null ? null : take(seat, wantsAlone);
+  }
+
+  async #waitForSeat(wantsAlone: boolean, signal: AbortSignal): Promise<Seat> {
     const { promise, resolve, reject } = Promise.withResolvers<Seat>();
     const waiting = { wantsAlone, resolve, reject };
     const onAbort = (): void => {

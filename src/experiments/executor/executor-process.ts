@@ -28,6 +28,8 @@ export class ExecutorProcess {
   readonly #gone = Promise.withResolvers<string>();
   readonly #unwatch: () => void;
   #complaint = "";
+  /** What is to be written at the end of this turn. */
+  #unsent = "";
   /** It answers on the private channel: what is on its stdout is print, whatever it looks like. */
   #isPrivate = false;
   #how: string | null = null;
@@ -72,12 +74,14 @@ export class ExecutorProcess {
     this.writePart(`${line}\n`);
   }
 
-  /** Less than a line, or more. */
+  /** Less than a line, or more; what is written in one turn of the loop goes out together. */
   writePart(text: string): void {
-    this.#stdin.write(text);
+    if (this.#unsent === "") process.nextTick(() => this.#flush());
+    this.#unsent += text;
   }
 
   endInput(): void {
+    this.#flush();
     this.#stdin.end();
   }
 
@@ -97,6 +101,13 @@ export class ExecutorProcess {
     } catch {
       // Nothing is left of it.
     }
+  }
+
+  #flush(): void {
+    if (this.#unsent === "") return;
+    const text = this.#unsent;
+    this.#unsent = "";
+    this.#stdin.write(text);
   }
 
   get #stdin(): Writable {

@@ -21,30 +21,34 @@ export interface EvalOutcome {
   readonly error: string | null;
 }
 
+/** What ends a call before its answer. */
+export interface CallBounds {
+  readonly limitMs: number;
+  /** The same for all calls of a run: the executor listens to it once. */
+  readonly signal: AbortSignal;
+}
+
 /** A task to be run, ready to be sent. */
-export interface TaskRequest {
+export interface TaskRequest extends CallBounds {
   readonly runId: string;
   /** The protocol's task input. */
   readonly input: RawJson;
-  readonly signal: AbortSignal;
 }
 
 /** An evaluation to be run, ready to be sent. */
-export interface EvalRequest {
+export interface EvalRequest extends CallBounds {
   readonly runId: string;
   readonly evaluator: string;
   readonly input: RawJson;
-  readonly signal: AbortSignal;
 }
 
-export interface AggregateRequest {
+export interface AggregateRequest extends CallBounds {
   readonly aggregate: string;
   readonly resultsPath: string;
   readonly params: RawJson;
-  readonly signal: AbortSignal;
 }
 
-/** What runs tasks and evaluators. Calls reject with `ExecutorLost` when it is gone, and with the signal's reason. */
+/** What runs tasks and evaluators. Calls reject with `ExecutorLost` when it is gone, and with the reason of their limit or signal. */
 export interface Executor extends AsyncDisposable {
   readonly discovered: DiscoverAnswer;
   runTask(request: TaskRequest): Promise<TaskOutcome>;

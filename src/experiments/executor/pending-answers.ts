@@ -1,23 +1,26 @@
 import type { RawJson } from "../../base/raw-json.ts";
+import type { LimitedCall } from "../../engine/limit-watch.ts";
 
 /** What somebody waits for. */
-export interface Pending {
+export interface Pending extends LimitedCall {
   readonly id: number;
   /** How answers without an id name it. */
   readonly key: string;
   readonly runId: string | null;
+  readonly signal: AbortSignal;
   readonly resolve: (members: ReadonlyMap<string, RawJson>) => void;
   readonly reject: (error: unknown) => void;
 }
 
-const mostRemembered = 10_000;
+const mostRemembered = 2000;
 
 /** The answers that an executor owes, by id and by what they are about. Each is given out once. */
 export class PendingAnswers {
   readonly #byId = new Map<number, Pending>();
   readonly #byKey = new Map<string, Pending>();
-  /** Keys that were answered, the oldest first. */
-  readonly #answered = new Set<string>();
+  /** Keys that were answered of late, and those before them: two sets, because the oldest of one is dear to find. */
+  #answered = new Set<string>();
+  #answeredBefore: ReadonlySet<string> = new Set();
   /** Keys that nobody waits for any more, with how often an answer is still to come. */
   readonly #givenUp = new Map<string, number>();
 
@@ -47,12 +50,7 @@ export class PendingAnswers {
     // An answer about something else than what its id stands for belongs nowhere.
     if (pending === null || (key !== null && pending.key !== key)) return null;
     this.#forget(pending);
-    this.#answered.add(pending.key);
-    if (this.#answered.size > mostRemembered)
-      for (const oldest of this.#answered) {
-        this.#answered.delete(oldest);
-        break;
-      }
+    this.#remember(pending.key);
     return pending;
   }
 
@@ -75,7 +73,7 @@ export class PendingAnswers {
   explain(key: string | null): "late" | "duplicate" | "unknown" {
     if (key === null) return "unknown";
     const owed = this.#givenUp.get(key);
-    if (owed === undefined) return this.#answered.has(key) ? "duplicate" : "unknown";
+    if (owed === undefined) return this.#answered.has(key) || this.#answeredBefore.has(key) ? "duplicate" : "unknown";
     if (owed > 1) this.#givenUp.set(key, owed - 1);
     else this.#givenUp.delete(key);
     return "late";
@@ -86,6 +84,14 @@ export class PendingAnswers {
     if (key === null) return this.only;
     // An answer that is still owed comes before one that was asked for later under the same name.
     return this.#givenUp.has(key) ? null : (this.#byKey.get(key) ?? null);
+  }
+
+  #remember(key: string): void {
+    if (this.#answered.size >= mostRemembered) {
+      this.#answeredBefore = this.#answered;
+      this.#answered = new Set();
+    }
+    this.#answered.add(key);
   }
 
   #forget(pending: Pending): void {

@@ -3,12 +3,14 @@ import type { JsonObject } from "../../base/json.ts";
 import { parseRaw, toRaw, type RawJson } from "../../base/raw-json.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { startDeadline } from "../../engine/deadline.ts";
+import { LimitWatch } from "../../engine/limit-watch.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { capabilities, type AggregateAnswer, type Capability, type DiscoverAnswer } from "../protocol.ts";
 import { readLine, type WireMessage } from "../wire/read-line.ts";
 import {
   ExecutorLost,
   type AggregateRequest,
+  type CallBounds,
   type EvalOutcome,
   type EvalRequest,
   type Executor,
@@ -47,17 +49,32 @@ export interface ExecutorSetup {
 
 type Members = ReadonlyMap<string, RawJson>;
 
+interface Call<T> {
+  /** How answers without an id name it. */
+  readonly key: string;
+  readonly runId: string | null;
+  /** For people. */
+  readonly what: string;
+  readonly bounds: CallBounds;
+  /** What its answer says. */
+  readonly read: (members: Members) => T;
+}
+
 const heartbeatMs = 5000;
 const graceMs = 2000;
 // An executor that has not come back this long after a limit does not come back.
 const owedMs = 5000;
 const shownWords = 300;
+const mostFollowed = 64;
 
 /** An executor in a process of its own, spoken to over its stdin and stdout. */
 export class SubprocessExecutor implements Executor {
   readonly #process: ExecutorProcess;
   readonly #options: SubprocessOptions;
   readonly #pending = new PendingAnswers();
+  readonly #limits: LimitWatch;
+  /** What calls of a run end by; they are few, however many calls there are. */
+  readonly #followed = new Map<AbortSignal, () => void>();
   readonly #stuck = Promise.withResolvers<void>();
   #owing: PromiseWithResolvers<void> | null = null;
   #discovered: DiscoverAnswer = { protocol_version: "1.0", evaluators: [], params: {} };
@@ -68,6 +85,7 @@ export class SubprocessExecutor implements Executor {
 
   private constructor(options: SubprocessOptions) {
     this.#options = options;
+    this.#limits = new LimitWatch(options.clock);
     this.#process = new ExecutorProcess({
       ...options,
       onLine: (line) => this.#hear(line),
@@ -122,33 +140,30 @@ export class SubprocessExecutor implements Executor {
     return this.#stuck.promise;
   }
 
-  async runTask({ runId, input, signal }: TaskRequest): Promise<TaskOutcome> {
-    const members = await this.#ask(`task ${runId}`, runId, signal, (id) => `{"cmd":"run_task"${id},"input":${input}}`);
-    return readTaskOutcome(members);
+  runTask(request: TaskRequest): Promise<TaskOutcome> {
+    const { runId, input } = request;
+    const call = { key: `task ${runId}`, runId, what: "the task", bounds: request, read: readTaskOutcome };
+    return this.#ask(call, (id) => `{"cmd":"run_task"${id},"input":${input}}`);
   }
 
-  async runEval({ runId, evaluator, input, signal }: EvalRequest): Promise<EvalOutcome> {
+  runEval(request: EvalRequest): Promise<EvalOutcome> {
+    const { runId, evaluator, input } = request;
     const name = toRaw(evaluator);
     const wish = this.#takesOneEvaluator ? `"evaluator":${name}` : `"evaluators":[${name}]`;
-    const members = await this.#ask(
-      `eval ${runId} ${evaluator}`,
-      runId,
-      signal,
-      (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`,
-    );
-    return readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
+    const read = (members: Members): EvalOutcome => readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
+    const what = `evaluator "${evaluator}"`;
+    const call = { key: `eval ${runId} ${evaluator}`, runId, what, bounds: request, read };
+    return this.#ask(call, (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`);
   }
 
-  async runAggregate({ aggregate, resultsPath, params, signal }: AggregateRequest): Promise<AggregateAnswer> {
+  async runAggregate(request: AggregateRequest): Promise<AggregateAnswer> {
+    const { aggregate, resultsPath, params } = request;
     if (!this.#used.has("aggregate")) throw new Error("the executor takes no aggregates");
     const input = `{"results_path":${toRaw(resultsPath)},"params":${params}}`;
-    const members = await this.#ask(
-      `aggregate ${aggregate}`,
-      null,
-      signal,
-      (id) => `{"cmd":"run_aggregate"${id},"aggregate":${toRaw(aggregate)},"input":${input}}`,
-    );
-    return readAggregate(members, aggregate, members.has(nonFiniteMark));
+    const what = `aggregate "${aggregate}"`;
+    const read = (members: Members): AggregateAnswer => readAggregate(members, aggregate, members.has(nonFiniteMark));
+    const call = { key: `aggregate ${aggregate}`, runId: null, what, bounds: request, read };
+    return this.#ask(call, (id) => `{"cmd":"run_aggregate"${id},"aggregate":${toRaw(aggregate)},"input":${input}}`);
   }
 
   async shutdown(): Promise<void> {
@@ -208,33 +223,48 @@ export class SubprocessExecutor implements Executor {
     }
   }
 
-  #ask(key: string, runId: string | null, signal: AbortSignal, write: (id: string) => string): Promise<Members> {
+  #ask<T>({ key, runId, what, bounds, read }: Call<T>, write: (id: string) => string): Promise<T> {
+    const { limitMs, signal } = bounds;
     if (this.#process.how !== null) return Promise.reject(new ExecutorLost(this.#process.how));
     if (signal.aborted) return Promise.reject(signal.reason);
-    const { promise, resolve, reject } = Promise.withResolvers<Members>();
     const id = ++this.#count;
+    return new Promise((settle, reject) => {
+      const resolve = (members: Members): void => settle(read(members));
+      const dueAt = this.#options.clock.monotonic() + limitMs;
+      const onExceeded = (reason: unknown): void => this.#end(pending, reason);
+      const pending: Pending = { id, key, runId, what, limitMs, dueAt, signal, onExceeded, resolve, reject };
+      this.#follow(signal);
+      this.#pending.add(pending);
+      this.#limits.add(pending);
+      this.#process.write(write(this.#used.has("ids") ? `,"id":${id}` : ""));
+    });
+  }
+
+  #follow(signal: AbortSignal): void {
+    if (this.#followed.has(signal)) return;
+    if (this.#followed.size >= mostFollowed)
+      this.#unfollow(new Set(this.#pending.all.map((pending) => pending.signal)));
     const onAbort = (): void => {
-      this.#giveUp(pending);
-      reject(signal.reason);
+      for (const pending of this.#pending.all) if (pending.signal === signal) this.#end(pending, signal.reason);
     };
-    const settled = (): void => signal.removeEventListener("abort", onAbort);
-    const pending: Pending = {
-      id,
-      key,
-      runId,
-      resolve: (members) => {
-        settled();
-        resolve(members);
-      },
-      reject: (error) => {
-        settled();
-        reject(error);
-      },
-    };
+    this.#followed.set(signal, onAbort);
     signal.addEventListener("abort", onAbort, { once: true });
-    this.#pending.add(pending);
-    this.#process.write(write(this.#used.has("ids") ? `,"id":${id}` : ""));
-    return promise;
+  }
+
+  /** All but those that something still waits under. */
+  #unfollow(needed: ReadonlySet<AbortSignal>): void {
+    for (const [signal, onAbort] of this.#followed) {
+      if (needed.has(signal)) continue;
+      signal.removeEventListener("abort", onAbort);
+      this.#followed.delete(signal);
+    }
+  }
+
+  /** Nobody waits for its answer any more. */
+  #end(pending: Pending, reason: unknown): void {
+    this.#limits.delete(pending);
+    this.#giveUp(pending);
+    pending.reject(reason);
   }
 
   #giveUp(pending: Pending): void {
@@ -269,8 +299,10 @@ export class SubprocessExecutor implements Executor {
   #hearAnswer({ members, hadNonFinite }: WireMessage, line: string): void {
     const key = keyOf(members);
     const pending = this.#pending.take(numberOf(members, "id"), key);
-    if (pending !== null)
+    if (pending !== null) {
+      this.#limits.delete(pending);
       return pending.resolve(hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members);
+    }
     const why = this.#pending.explain(key);
     if (!this.#pending.owesAny) {
       this.#owing?.resolve();
@@ -285,6 +317,8 @@ export class SubprocessExecutor implements Executor {
 
   #onGone(how: string): void {
     const error = new ExecutorLost(how);
+    this.#limits[Symbol.dispose]();
+    this.#unfollow(new Set());
     this.#control?.reject(error);
     for (const pending of this.#pending.all) {
       this.#pending.giveUp(pending);

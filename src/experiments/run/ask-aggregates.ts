@@ -1,7 +1,5 @@
 import { toRaw, type RawJson } from "../../base/raw-json.ts";
 import { messageOf } from "../../base/rollout-error.ts";
-import type { Clock } from "../../base/clock.ts";
-import { startDeadline } from "../../engine/deadline.ts";
 import type { ExecutorPool } from "../executor/executor-pool.ts";
 import type { EvalOutcome } from "../executor/executor.ts";
 import type { AggregateAnswer } from "../protocol.ts";
@@ -26,22 +24,18 @@ export interface AggregatesOptions {
   readonly pool: ExecutorPool;
   readonly params: RawJson;
   readonly limitMs: number;
-  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /** Asks each evaluator of the whole run, one after the other; one that fails is an answer with an error. */
 export async function askAggregates(options: AggregatesOptions): Promise<AggregateAnswer[]> {
-  const { names, resultsPath, pool, params, limitMs, clock, signal } = options;
+  const { names, resultsPath, pool, params, limitMs, signal } = options;
   const answers: AggregateAnswer[] = [];
   for (const aggregate of names) {
     if (signal.aborted) break;
     try {
-      const answer = await pool.call(`aggregate ${aggregate}`, signal, async (executor) => {
-        using deadline = startDeadline({ clock, limitMs, parent: signal, what: `aggregate "${aggregate}"` });
-        return await executor.runAggregate({ aggregate, resultsPath, params, signal: deadline.signal });
-      });
-      answers.push(answer);
+      const request = { aggregate, resultsPath, params, limitMs, signal };
+      answers.push(await pool.call(`aggregate ${aggregate}`, signal, (executor) => executor.runAggregate(request)));
     } catch (error) {
       if (signal.aborted) break;
       answers.push({ id: 0, aggregate, score: null, error: messageOf(error) });

@@ -2,7 +2,6 @@ import type { Clock } from "../../base/clock.ts";
 import { toRaw, type RawJson } from "../../base/raw-json.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import { isAbort } from "../../engine/abort-reason.ts";
-import { startDeadline } from "../../engine/deadline.ts";
 import type { EvalOutcome, TaskOutcome } from "../executor/executor.ts";
 import { ExecutorLost } from "../executor/executor.ts";
 import type { ExecutorPool } from "../executor/executor-pool.ts";
@@ -119,14 +118,12 @@ async function evaluate(
 
 async function callTask(
   { runId, example, repetition }: PlannedRun,
-  { pool, params, rules, clock, signal }: ExperimentRunOptions,
+  { pool, params, rules, signal }: ExperimentRunOptions,
 ): Promise<{ outcome: TaskOutcome; failureType: FailureType | null }> {
   const input = `{"id":${toRaw(example.id)},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)},"run_id":${toRaw(runId)},"repetition_number":${repetition},"params":${params}}`;
   try {
-    const outcome = await pool.call(runId, signal, async (executor) => {
-      using deadline = startDeadline({ clock, limitMs: rules.taskLimitMs, parent: signal, what: "the task" });
-      return await executor.runTask({ runId, input: input as RawJson, signal: deadline.signal });
-    });
+    const request = { runId, input: input as RawJson, limitMs: rules.taskLimitMs, signal };
+    const outcome = await pool.call(runId, signal, (executor) => executor.runTask(request));
     return { outcome, failureType: outcome.error === null ? null : "task_failed" };
   } catch (error) {
     const failureType = failureTypeOf(error, signal);
@@ -157,16 +154,13 @@ async function callEval(
   { runId, example }: PlannedRun,
   outcome: TaskOutcome,
   evaluator: string,
-  { pool, params, rules, clock, signal }: ExperimentRunOptions,
+  { pool, params, rules, signal }: ExperimentRunOptions,
 ): Promise<EvalOutcome | null> {
   const id = toRaw(runId);
   const input = `{"example":{"id":${toRaw(example.id)},"run_id":${id},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)}},"actual_output":${outcome.output ?? "null"}${member("expected_output", example.output)}${member("task_metadata", outcome.metadata)},"params":${params},"run_id":${id}}`;
   try {
-    return await pool.call(`${runId} ${evaluator}`, signal, async (executor) => {
-      const what = `evaluator "${evaluator}"`;
-      using deadline = startDeadline({ clock, limitMs: rules.evalLimitMs, parent: signal, what });
-      return await executor.runEval({ runId, evaluator, input: input as RawJson, signal: deadline.signal });
-    });
+    const request = { runId, evaluator, input: input as RawJson, limitMs: rules.evalLimitMs, signal };
+    return await pool.call(`${runId} ${evaluator}`, signal, (executor) => executor.runEval(request));
   } catch (error) {
     if (failureTypeOf(error, signal) === "run_cancelled") return null;
     return { evaluator, score: null, label: null, explanation: null, metadata: null, error: messageOf(error) };

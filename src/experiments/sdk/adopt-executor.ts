@@ -23,9 +23,10 @@ export async function adoptExecutor(executor: Executor, request: StartRequest): 
     gone: new Promise(() => {}),
     owing: null,
     stuck: new Promise(() => {}),
-    async runTask({ input, signal: stop }) {
-      const work = executor.runTask(parseRaw(input) as TaskInput, { signal: stop });
-      const answer = await raceWithSignal(work, stop, () => {});
+    async runTask({ input, limitMs, signal: parent }) {
+      using deadline = startDeadline({ clock, limitMs, parent, what: "the task" });
+      const work = executor.runTask(parseRaw(input) as TaskInput, deadline);
+      const answer = await raceWithSignal(work, deadline.signal, () => {});
       const failed = errorOf(answer.error);
       return {
         output: failed === null ? rawOf(answer.output ?? null) : null,
@@ -34,14 +35,16 @@ export async function adoptExecutor(executor: Executor, request: StartRequest): 
         isCancelled: answer.cancelled === true,
       };
     },
-    async runEval({ evaluator, input, signal: stop }) {
-      const work = executor.runEval(parseRaw(input) as EvalInput, [evaluator], { signal: stop });
-      const [answer] = await raceWithSignal(work, stop, () => {});
+    async runEval({ evaluator, input, limitMs, signal: parent }) {
+      using deadline = startDeadline({ clock, limitMs, parent, what: `evaluator "${evaluator}"` });
+      const work = executor.runEval(parseRaw(input) as EvalInput, [evaluator], deadline);
+      const [answer] = await raceWithSignal(work, deadline.signal, () => {});
       return readAnswer(evaluator, answer);
     },
-    async runAggregate({ aggregate, resultsPath, params: raw, signal: stop }) {
+    async runAggregate({ aggregate, resultsPath, params: raw, limitMs, signal: parent }) {
+      using deadline = startDeadline({ clock, limitMs, parent, what: `aggregate "${aggregate}"` });
       const input = { results_path: resultsPath, params: parseRaw(raw) as JsonObject };
-      const answer = await raceWithSignal(executor.runAggregate(aggregate, input, { signal: stop }), stop, () => {});
+      const answer = await raceWithSignal(executor.runAggregate(aggregate, input, deadline), deadline.signal, () => {});
       const { evaluator: _evaluator, ...read } = readAnswer(aggregate, { run_id: "", evaluator: aggregate, ...answer });
       return { id: 0, aggregate, ...read, metadata: answer.metadata ?? null };
     },

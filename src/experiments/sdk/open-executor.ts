@@ -17,6 +17,8 @@ export interface OpenExecutorRequest extends ProcessWish {
 export async function openExecutor(request: OpenExecutorRequest): Promise<Executor & AsyncDisposable> {
   const process = await SubprocessExecutor.open({ ...request, limits: defaultLimits, clock: systemClock });
   const never = new AbortController().signal;
+  // How long something may take is up to the caller's signal.
+  const limitMs = Number.POSITIVE_INFINITY;
   return {
     discover: async () => process.discovered,
     init: ({ max_workers: maxWorkers, params }) =>
@@ -26,7 +28,8 @@ export async function openExecutor(request: OpenExecutorRequest): Promise<Execut
       ),
     async runTask(input, { signal = never } = {}) {
       const runId = input.run_id;
-      const { output, metadata, error, isCancelled } = await process.runTask({ runId, input: toRaw(input), signal });
+      const outcome = await process.runTask({ runId, input: toRaw(input), limitMs, signal });
+      const { output, metadata, error, isCancelled } = outcome;
       const answer = { run_id: runId, output: valueOf(output), metadata: objectOf(metadata), error };
       return isCancelled ? { ...answer, cancelled: true } : answer;
     },
@@ -34,7 +37,7 @@ export async function openExecutor(request: OpenExecutorRequest): Promise<Execut
       Promise.all(
         evaluators.map(async (evaluator) => {
           const runId = input.run_id ?? input.example.run_id ?? input.example.id;
-          const outcome = await process.runEval({ runId, evaluator, input: toRaw(input), signal });
+          const outcome = await process.runEval({ runId, evaluator, input: toRaw(input), limitMs, signal });
           return { run_id: runId, ...outcome, metadata: objectOf(outcome.metadata) };
         }),
       ),
@@ -43,6 +46,7 @@ export async function openExecutor(request: OpenExecutorRequest): Promise<Execut
         aggregate,
         resultsPath,
         params: toRaw(params),
+        limitMs,
         signal,
       });
       return answer;

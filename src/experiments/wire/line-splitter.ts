@@ -25,8 +25,12 @@ export class LineSplitter {
   push(chunk: Buffer): void {
     let from = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
-      this.#keep(chunk.subarray(from, end));
-      this.#finish();
+      // Most lines are whole in one chunk, and need neither a view nor a list.
+      if (this.#bytes === 0 && end - from <= this.#longest) this.#onLine(chunk.toString("utf8", from, end));
+      else {
+        this.#keep(chunk.subarray(from, end));
+        this.#finish();
+      }
       from = end + 1;
     }
     if (from < chunk.length) this.#keep(chunk.subarray(from));
