@@ -1,7 +1,8 @@
 // What a dataset run adds to its items: ours, Mastra, promptfoo and evalite on the same trivial ones, each a process of
 // its own, in turns; then losses, a run of a million items and the event loop. ROLLOUT_BENCH_ROUNDS sets how often they
-// take turns (3), ROLLOUT_BENCH_ITEMS the length of the long run (1,000,000; 0 for none); ROLLOUT_BENCH_INSTALL=1
-// installs the others into the user's cache first (2.7 GB).
+// take turns (3), ROLLOUT_BENCH_SCORERS with how many scorers (0,1,3; the bars are about 1), ROLLOUT_BENCH_ITEMS the
+// length of the long run (1,000,000; 0 for none); ROLLOUT_BENCH_INSTALL=1 installs the others into the user's cache
+// first (2.7 GB).
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { findPeers } from "../tests/peers/find-peers.ts";
@@ -14,6 +15,7 @@ import type { LongOutcome } from "./datasets/long-run.ts";
 import { Bars } from "./trials/bars.ts";
 
 const rounds = Number(process.env["ROLLOUT_BENCH_ROUNDS"] ?? 3);
+const scorerCounts = (process.env["ROLLOUT_BENCH_SCORERS"] ?? "0,1,3").split(",").map(Number);
 const longItems = Number(process.env["ROLLOUT_BENCH_ITEMS"] ?? 1_000_000);
 // Long enough for each that its rate stands still; the others' grow dearer with every thousand.
 const itemsOf: Readonly<Record<string, number>> = { ours: 100_000, mastra: 1000, promptfoo: 1000, evalite: 1000 };
@@ -65,20 +67,23 @@ async function takeTurns(contenders: readonly string[]): Promise<Costs> {
   const costs: Costs = new Map();
   for (let round = 0; round < rounds; round++) {
     for (const store of ["none", "memory", "file"] as const) {
-      for (const scorers of [0, 1, 3]) {
+      for (const scorers of scorerCounts) {
         const able = contenders.filter((name) => modesOf[name]?.includes(store));
         const turn = round % 2 === 0 ? able : able.toReversed();
         for (const name of turn) {
           const order = { items: itemsOf[name] ?? 0, scorers, store, inFlight };
           const outcome = await runContender(name, order).catch(report);
           const key = `${name} ${store} ${scorers}`;
-          if (outcome !== null) costs.set(key, [...(costs.get(key) ?? []), { ...outcome, round }]);
+          if (outcome === null) continue;
+          costs.set(key, [...(costs.get(key) ?? []), { ...outcome, round }]);
+          const [wallUs, cpuUs] = [outcome.wallMs, outcome.cpuMs].map((ms) => ((ms * 1000) / outcome.items).toFixed(1));
+          console.log(`  round ${round + 1}, ${key}: ${wallUs} µs, ${cpuUs} µs CPU`);
         }
       }
     }
   }
   console.log(`\n${inFlight} in flight, ${rounds} rounds, medians; without start-up and the making of the dataset`);
-  printCosts(costs, contenders);
+  printCosts(costs, contenders, scorerCounts);
   return costs;
 }
 

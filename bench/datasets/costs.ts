@@ -13,10 +13,12 @@ function perItem(outcomes: readonly Outcome[]): { readonly wallUs: number; reado
 }
 
 /** Prints what an item takes on the wall and of the processors, and the most memory that a process had. */
-export function printCosts(costs: Costs, contenders: readonly string[]): void {
+export function printCosts(costs: Costs, contenders: readonly string[], scorerCounts: readonly number[]): void {
   for (const store of ["none", "memory", "file"]) {
-    for (const name of contenders.filter((each) => costs.has(`${each} ${store} 1`))) {
-      const cells = [0, 1, 3].map((scorers) => {
+    for (const name of contenders.filter((each) =>
+      scorerCounts.some((scorers) => costs.has(`${each} ${store} ${scorers}`)),
+    )) {
+      const cells = scorerCounts.map((scorers) => {
         const outcomes = costs.get(`${name} ${store} ${scorers}`) ?? [];
         const { wallUs, cpuUs } = perItem(outcomes);
         const lost = outcomes.reduce((sum, { items, results }) => sum + items - results, 0);
@@ -24,7 +26,7 @@ export function printCosts(costs: Costs, contenders: readonly string[]): void {
         return lost === 0 ? cell : `${cell}, ${lost} LOST`;
       });
       const peak = Math.max(
-        ...[0, 1, 3].flatMap((scorers) =>
+        ...scorerCounts.flatMap((scorers) =>
           (costs.get(`${name} ${store} ${scorers}`) ?? []).map((each) => each.peakBytes),
         ),
       );

@@ -1,4 +1,4 @@
-import { waitForAbort } from "./wait-for-abort.ts";
+import { stopWaiting, waitForAbort } from "./wait-for-abort.ts";
 
 /**
  * The promise's outcome, or the signal's reason as soon as it is aborted, even if the work ignores the signal.
@@ -12,15 +12,15 @@ export function raceWithSignal<T>(work: Promise<T>, signal: AbortSignal, discard
       reject(signal.reason);
     };
     if (isOver) onAbort();
-    const others = isOver ? null : waitForAbort(signal, onAbort);
+    const waiter = isOver ? null : waitForAbort(signal, onAbort);
     work.then(
       (value) => {
-        others?.delete(onAbort);
+        if (waiter !== null) stopWaiting(signal, waiter);
         if (isOver) discard(value);
         else resolve(value);
       },
       (error: unknown) => {
-        others?.delete(onAbort);
+        if (waiter !== null) stopWaiting(signal, waiter);
         reject(error);
       },
     );
