@@ -12,5 +12,5 @@ test("whoever waits is told once, and whoever stopped waiting is not, in whateve
   }
   controller.abort();
   for (const waiter of waiters) stopWaiting(signal, waiter);
-  expect(told.toSorted()).toEqual([1, 2, 4]);
+  expect(told.toSorted((a, b) => a - b)).toEqual([1, 2, 4]);
 });
