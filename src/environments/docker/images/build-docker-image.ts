@@ -4,7 +4,7 @@ import { encodeTar } from "../../archive/encode-tar.ts";
 import type { TreeEntry } from "../../archive/tree-entry.ts";
 import type { BuildImageRequest } from "../../environment.ts";
 import { EngineError, hasStatus, wrapEngineError } from "../connection/engine-error.ts";
-import { readJsonLines } from "../connection/json-lines.ts";
+import { readJsonLines } from "../../json-lines.ts";
 import { encodeAllAuth, findRegistryAuth, readAllAuth } from "../connection/registry-auth.ts";
 import type { DockerGround } from "../docker-ground.ts";
 import { describeBuildFailure } from "./build-failure.ts";

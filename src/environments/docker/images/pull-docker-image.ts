@@ -1,7 +1,7 @@
 import { messageOf, RolloutError } from "../../../base/rollout-error.ts";
 import type { PullImageRequest } from "../../environment.ts";
 import { EngineError, wrapEngineError } from "../connection/engine-error.ts";
-import { readJsonLines } from "../connection/json-lines.ts";
+import { readJsonLines } from "../../json-lines.ts";
 import { encodeAuth, findRegistryAuth, registryOf } from "../connection/registry-auth.ts";
 import type { DockerGround } from "../docker-ground.ts";
 import { hasImage } from "./build-docker-image.ts";
