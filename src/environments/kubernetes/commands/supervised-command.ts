@@ -97,13 +97,16 @@ export class SupervisedCommand {
 
   async #connect(signal: AbortSignal): Promise<void> {
     const { folder, words } = this.#options;
-    const options = { folder, next: this.#next, had: this.#acked, mayStart: !this.#isStarted };
+    // What was said before the connection was lost may not have been heard.
+    const had = { o: Math.max(0, this.#next.o - 1 - mostPieces), e: Math.max(0, this.#next.e - 1 - mostPieces) };
+    const options = { folder, next: this.#next, had, mayStart: !this.#isStarted };
     const stream = await this.#shell.open(planSupervisor(options), signal);
     const onAbort = (): void => stream[Symbol.dispose]();
     signal.addEventListener("abort", onAbort, { once: true });
     let isDone = false;
     try {
-      await stream.write(words);
+      const heard = (["o", "e"] as const).map((which) => `${which} ${this.#next[which] - 1}\n`);
+      await stream.write(Buffer.concat([words, Buffer.from(heard.join(""))]));
       isDone = await this.#listen(stream, signal);
     } finally {
       signal.removeEventListener("abort", onAbort);

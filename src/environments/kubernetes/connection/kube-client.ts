@@ -1,7 +1,9 @@
 import type { IncomingMessage, RequestOptions } from "node:http";
 import { request as plainRequest, Agent as PlainAgent } from "node:http";
-import { Agent as SecureAgent, request as secureRequest } from "node:https";
+import { Agent as SecureAgent, request as secureRequest, type AgentOptions } from "node:https";
+import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
+import { checkServerIdentity } from "node:tls";
 import type { Clock } from "../../../base/clock.ts";
 import { messageOf } from "../../../base/rollout-error.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
@@ -144,11 +146,10 @@ export class KubeClient implements Disposable {
     const { signal, json } = request;
     signal.throwIfAborted();
     const credentials = await this.endpoint.credentials.get(signal);
-    const { server, serverName } = this.endpoint;
-    const options: RequestOptions & { servername?: string } = {
+    const { server } = this.endpoint;
+    const options: RequestOptions = {
       host: server.hostname.replace(/^\[(.*)\]$/, "$1"),
       port: server.port || (server.protocol === "http:" ? 80 : 443),
-      ...(serverName === null ? {} : { servername: serverName }),
       // A connection that died while nobody used it is not taken a second time.
       agent: isAgain || "upgrade" in headers ? this.#freshAgent(credentials) : this.#agentFor(credentials),
       method: request.method,
@@ -203,11 +204,20 @@ export class KubeClient implements Disposable {
   }
 
   #makeAgent({ cert, key }: Credentials, keepAlive: boolean): PlainAgent {
-    const { server, ca, isVerified } = this.endpoint;
+    const { server, ca, isVerified, serverName } = this.endpoint;
     if (server.protocol === "http:") return new PlainAgent({ keepAlive });
     const files = { ca: ca ?? undefined, cert: cert ?? undefined, key: key ?? undefined };
-    return new SecureAgent({ keepAlive, ...files, rejectUnauthorized: isVerified });
+    return new SecureAgent({ keepAlive, ...files, rejectUnauthorized: isVerified, ...namedAs(serverName) });
   }
+}
+
+// An address cannot be asked for by name, only looked for in the certificate.
+function namedAs(serverName: string | null): AgentOptions {
+  if (serverName === null) return {};
+  return {
+    ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
+    checkServerIdentity: (_host, certificate) => checkServerIdentity(serverName, certificate),
+  };
 }
 
 function headersOf({ json, contentType }: KubeRequest, { token }: Credentials): Record<string, string> {
