@@ -2,7 +2,7 @@ import { messageOf } from "../../src/base/rollout-error.ts";
 import { openKubernetes } from "../providers/kubernetes/open-kubernetes.ts";
 
 /** The variable that leads the tests to a cluster that they may use. */
-const clusterVariable = "ROLLOUT_TEST_KUBECONFIG";
+export const clusterVariable = "ROLLOUT_TEST_KUBECONFIG";
 
 /** The image that Pods of the tests run; a cluster that somebody brings must be able to pull it. */
 export const testImage = process.env["ROLLOUT_TEST_KUBERNETES_IMAGE"] ?? "docker.io/library/debian:bookworm-slim";

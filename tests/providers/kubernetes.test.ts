@@ -4,10 +4,9 @@ import { conformanceCases } from "../../src/environments/conformance/conformance
 import { runConformanceCase } from "../../src/environments/conformance/run-conformance-case.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { findCluster, testImage } from "../kubernetes-rig/find-cluster.ts";
+import { overcommit } from "./kubernetes/cluster-room.ts";
 import { openKubernetes } from "./kubernetes/open-kubernetes.ts";
 
-// Far more Pods at once than a small node has processors for.
-const overcommit = { requests_ratio: 0.02 };
 const cluster = await findCluster();
 const { capabilities } = await openKubernetes(cluster.env);
 

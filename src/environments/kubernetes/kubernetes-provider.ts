@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { PreparedOnce } from "../../engine/prepared-once.ts";
 import type {
@@ -19,7 +20,7 @@ import { priceOf } from "../price-keys.ts";
 import { checkCluster } from "./check-cluster.ts";
 import { findCluster } from "./connection/find-cluster.ts";
 import { KubeClient } from "./connection/kube-client.ts";
-import { hasStatus, KubeError, wrapKubeError } from "./connection/kube-error.ts";
+import { hasStatus, isPassing, KubeError, wrapKubeError } from "./connection/kube-error.ts";
 import { createKubernetesEnvironment } from "./create-kubernetes-environment.ts";
 import { enterPod } from "./enter-pod.ts";
 import { planKubernetesImage } from "./images/plan-kubernetes-image.ts";
@@ -33,6 +34,8 @@ import { PodWatch } from "./pods/pod-watch.ts";
 import { removePod } from "./pods/remove-pod.ts";
 
 const patienceMs = 60_000;
+const mostMeetings = 5;
+const meetAgainMs = 1000;
 
 /** The Kubernetes provider as a job names it: `type: k8s` or `type: kubernetes`. */
 export const kubernetesProviderModule: ProviderModule = {
@@ -152,7 +155,7 @@ class KubernetesProvider implements EnvironmentProvider {
     const { namespace } = endpoint;
     const session = randomUUID();
     try {
-      const { gitVersion } = await client.jsonOnce<{ gitVersion: string }>({ method: "GET", path: "/version", signal });
+      const gitVersion = await meet(client, clock, signal);
       const labelSelector = selectorOf({ [ownLabel]: "kubernetes", [sessionLabel]: session });
       const watch = new PodWatch({ client, clock, log, namespace, labelSelector });
       const podsPath = `/api/v1/namespaces/${namespace}/pods`;
@@ -163,6 +166,19 @@ class KubernetesProvider implements EnvironmentProvider {
       client[Symbol.dispose]();
       signal.throwIfAborted();
       throw unavailable(error, `${endpoint.server.host} (${endpoint.origin})`);
+    }
+  }
+}
+
+// A cluster that is just coming back is waited for a little, one that is not there is told soon.
+async function meet(client: KubeClient, clock: Clock, signal: AbortSignal): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    try {
+      const request = { method: "GET", path: "/version", signal } as const;
+      return (await client.jsonOnce<{ gitVersion: string }>(request)).gitVersion;
+    } catch (error) {
+      if (!isPassing(error) || tries === mostMeetings) throw error;
+      await clock.sleep(meetAgainMs, signal);
     }
   }
 }

@@ -27,7 +27,10 @@ export async function openCuttableWay(kubeconfig: string, copy: string): Promise
   const sockets = new Set<Socket>();
   let isOpen = true;
   const server = createServer((socket) => {
-    if (!isOpen) return void socket.destroy();
+    if (!isOpen) {
+      socket.destroy();
+      return;
+    }
     const far = connect(Number(port), hostname);
     for (const end of [socket, far]) {
       sockets.add(end);
