@@ -133,6 +133,27 @@ export const kubernetesConfigSchema = z.strictObject({
   pod_patch: anything
     .optional()
     .describe("Merged into the Pod as `kubectl patch --type=merge` would; lists are replaced."),
+  registry: z
+    .string()
+    .regex(
+      /^[a-z0-9.-]+(:\d+)?(\/[a-z0-9._-]+)*$/,
+      "expected a registry and a path in it, such as registry.example.com/evals",
+    )
+    .optional()
+    .describe("Where images of Dockerfiles are pushed to and pulled from: `registry.example.com/evals`."),
+  registry_insecure: z.boolean().default(false).describe("Speak to the registry without TLS."),
+  build: z
+    .strictObject({
+      with: z
+        .enum(["docker", "podman", "buildah"])
+        .optional()
+        .describe("The builder; the first that is there when absent."),
+      args: z.record(name, z.string()).default({}).describe("Values for the Dockerfile's ARG."),
+      target: name.optional().describe("The stage to build; the last one when absent."),
+      platform: name.optional().describe("What images are built for, such as `linux/amd64`."),
+    })
+    .prefault({})
+    .describe("How Dockerfiles are built."),
   network_policies: z
     .boolean()
     .default(false)

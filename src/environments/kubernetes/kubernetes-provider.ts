@@ -23,6 +23,7 @@ import { KubeClient } from "./connection/kube-client.ts";
 import { hasStatus, isPassing, KubeError, wrapKubeError } from "./connection/kube-error.ts";
 import { createKubernetesEnvironment } from "./create-kubernetes-environment.ts";
 import { enterPod } from "./enter-pod.ts";
+import { buildKubernetesImage } from "./images/build-kubernetes-image.ts";
 import { planKubernetesImage } from "./images/plan-kubernetes-image.ts";
 import { kubernetesConfigSchema, type KubernetesConfig } from "./kubernetes-config-schema.ts";
 import type { KubernetesEnvironment } from "./kubernetes-environment.ts";
@@ -87,11 +88,12 @@ class KubernetesProvider implements EnvironmentProvider {
 
   async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {
     signal.throwIfAborted();
-    return planKubernetesImage(task);
+    return planKubernetesImage(task, this.#config, signal);
   }
 
   async buildImage(request: BuildImageRequest): Promise<string> {
-    throw new RolloutError("image_build_failed", `nothing builds ${request.plan.contextDir}`);
+    request.signal.throwIfAborted();
+    return buildKubernetesImage(await this.#ground.get(request.signal), request);
   }
 
   async pullImage(request: PullImageRequest): Promise<string> {
