@@ -24,7 +24,7 @@ export async function hasRegistryImage({ ref, auth, isPlain, signal }: ImageQues
   const headers = { accept: manifestTypes };
   const basic = auth?.username === undefined ? null : `Basic ${encode(auth)}`;
   let answer = await ask("HEAD", url, { ...headers, ...(basic === null ? {} : { authorization: basic }) }, signal);
-  const challenge = String(answer.headers["www-authenticate"] ?? "");
+  const challenge = answer.headers["www-authenticate"] ?? "";
   if (answer.statusCode === 401 && /^bearer /i.test(challenge)) {
     const token = await fetchToken(challenge, basic, signal);
     if (token !== null) answer = await ask("HEAD", url, { ...headers, authorization: `Bearer ${token}` }, signal);
