@@ -51,7 +51,7 @@ const contracts: Readonly<Record<string, readonly string[]>> = {
 
 /** Folders inside a socket that its adapters share; the others are adapters and do not know each other. */
 const sharedFolders: Readonly<Record<string, readonly string[]>> = {
-  environments: ["archive", "guest", "conformance", "integrity"],
+  environments: ["archive", "guest", "conformance", "images", "integrity"],
   store: ["conformance", "sql"],
 };
 

@@ -2,6 +2,10 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { startEngines } from "../tests/engines/start-engines.ts";
+import { hasBinary } from "../tests/kubernetes-rig/build-binary.ts";
+import { clusterVariable } from "../tests/kubernetes-rig/find-cluster.ts";
+import { whyNoCluster } from "../tests/kubernetes-rig/start-cluster.ts";
+import { useCluster, type UsedCluster } from "../tests/kubernetes-rig/use-cluster.ts";
 import { installPeers } from "../tests/peers/install-peers.ts";
 import { installPythonTools } from "../tests/sdk/install-python-tools.ts";
 import { tool } from "./run-steps.ts";
@@ -27,6 +31,8 @@ const peerProblem = engines === null ? null : installPeers("tests/peers");
 if (peerProblem !== null) console.log(`no peers: ${peerProblem}`);
 const pythonProblem = engines === null ? null : installPythonTools();
 if (pythonProblem !== null) console.log(`no tools for Python: ${pythonProblem}`);
+const cluster = isClean ? await startKubernetes() : null;
+if (cluster !== null) engineVariables = { ...engineVariables, [clusterVariable]: cluster.kubeconfig };
 const isGreen =
   isClean &&
   run(
@@ -38,12 +44,24 @@ const isGreen =
     `--outputFile.json=${report}`,
   );
 
+await cluster?.leave();
 await engines?.stop();
 
 const counts = { passed: 0, failed: isClean ? 0 : 1, skipped: 0 };
 if (isClean) countTests();
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exit(isGreen && counts.failed === 0 && counts.passed > 0 ? 0 : 1);
+
+// Only what is there already: building it takes minutes, and nobody's own cluster is used unasked.
+async function startKubernetes(): Promise<UsedCluster | null> {
+  if (process.env[clusterVariable] || !hasBinary() || whyNoCluster() !== null) return null;
+  try {
+    return await useCluster();
+  } catch (error) {
+    console.log(`no engine: kubernetes: ${error instanceof Error ? error.message : String(error)}`);
+    return null;
+  }
+}
 
 interface Report {
   readonly testResults: readonly {

@@ -266,8 +266,10 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     "rollout clean jobs/my-job",
     "rollout clean --kept",
     "rollout clean --cached-installs",
+    "rollout clean --provider k8s",
   ])
     .argument("[targets...]", "only these: job directories, whose kept environments go too, or ids of environments")
+    .option("--provider <type>", "only this environment type")
     .option("--kept", "also what preserve_env kept")
     .option("--cached-installs", "also the installs of agents that were cached")
     .option("--dry-run", "only say what would be removed")

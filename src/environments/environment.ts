@@ -288,7 +288,8 @@ export interface EnvironmentProvider extends AsyncDisposable {
   /** Rejects with `image_pull_failed`. */
   pullImage(request: PullImageRequest): Promise<string>;
   /**
-   * Rejects with `environment_start_failed` or `resource_allocation_failed`, with `task_unfit` when the task's image or
+   * Rejects with `environment_start_failed` or `resource_allocation_failed`, with `image_pull_failed` where an image is
+   * pulled only now, with `task_unfit` when the task's image or
    * limits are such that it never can start, and `config_invalid` when the settings are; what had been started is then gone.
    */
   createEnvironment(request: CreateEnvironmentRequest): Promise<Environment>;

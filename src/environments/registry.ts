@@ -11,7 +11,11 @@ const builtIn: Readonly<Record<string, () => Promise<ProviderModule>>> = {
   memory: async () => (await import("./memory/memory-provider.ts")).memoryProviderModule,
   local: async () => (await import("./local/local-provider.ts")).localProviderModule,
   docker: async () => (await import("./docker/docker-provider.ts")).dockerProviderModule,
+  kubernetes: async () => (await import("./kubernetes/kubernetes-provider.ts")).kubernetesProviderModule,
 };
+
+/** Other names that people use. */
+const aliases: Readonly<Record<string, string>> = { k8s: "kubernetes" };
 
 const hint =
   "environment.type is a built-in name, a path (./my-provider.ts) or a package that exports `providerModule`";
@@ -23,7 +27,8 @@ export function knownProviderNames(): readonly string[] {
 
 /** The provider that a job's `environment.type` names; rejects with `config_invalid` when it cannot be had. */
 export async function loadProviderModule(type: string, baseDir: string): Promise<ProviderModule> {
-  const load = Object.hasOwn(builtIn, type) ? builtIn[type] : undefined;
+  const name = Object.hasOwn(aliases, type) ? (aliases[type] ?? type) : type;
+  const load = Object.hasOwn(builtIn, name) ? builtIn[name] : undefined;
   if (load) return load();
   const file = /^\.{0,2}\//.test(type) ? await findFile(type, baseDir) : findPackage(type, baseDir);
   let loaded: { readonly providerModule?: unknown };

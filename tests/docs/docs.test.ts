@@ -17,6 +17,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { dockerConfigSchema } from "../../src/environments/docker/docker-config-schema.ts";
 import { pythonVersion } from "../sdk/find-python.ts";
+import { kubernetesConfigSchema } from "../../src/environments/kubernetes/kubernetes-config-schema.ts";
 import { failureTypes } from "../../src/jobs/trial/failure.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -113,6 +114,13 @@ test("the guide to Docker has every key of its provider_config, and no other", (
   const { build, price_per_hour: _alias, ...keys } = dockerConfigSchema.shape;
   const inside = Object.keys(build.def.innerType.shape).map((key) => `build.${key}`);
   expect(named.toSorted()).toEqual([...Object.keys(keys), ...inside].toSorted());
+});
+
+test("the guide to Kubernetes has every key of its provider_config, and no other", () => {
+  const table = /\n## provider_config\n[^]*?(\| key [^]*?)\n\n/.exec(readText("docs/guides/kubernetes.md"))?.[1] ?? "";
+  const named = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, key = ""]) => key);
+  const { price_per_hour: _alias, ...keys } = kubernetesConfigSchema.shape;
+  expect(named.toSorted()).toEqual(Object.keys(keys).toSorted());
 });
 
 describe("the SPEC names", () => {

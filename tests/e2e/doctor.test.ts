@@ -12,7 +12,7 @@ test("doctor names every environment, and for an engine that does not answer the
     env: { DOCKER_HOST: `unix://${room.path("no-engine.sock")}` },
   });
   const { environments } = JSON.parse(stdout) as Findings;
-  expect(environments.map(({ type }) => type)).toEqual(["memory", "local", "docker", "podman"]);
+  expect(environments.map(({ type }) => type)).toEqual(["memory", "local", "docker", "kubernetes", "podman"]);
   const docker = environments.find(({ type }) => type === "docker");
   expect(docker?.works).toBe(false);
   expect(docker?.words.join("\n")).toMatch(/no-engine\.sock[^]*environment\.type: local/);

@@ -62,7 +62,8 @@ export async function importBaseImages(engine: Engine): Promise<void> {
   }
 }
 
-async function* systemEntries(): AsyncGenerator<TreeEntry> {
+/** The files of a small Debian system. */
+export async function* systemEntries(): AsyncGenerator<TreeEntry> {
   const { paths, status } = readHostSystem();
   const root = { uid: 0, gid: 0, mtimeMs: 0 };
   for (const [path, mode] of Object.entries(directories)) yield { ...root, type: "directory", path, mode };

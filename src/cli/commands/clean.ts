@@ -13,6 +13,7 @@ import { listenToInterrupts } from "../interrupts.ts";
 import { openProvider } from "../open-provider.ts";
 
 export interface CleanOptions {
+  readonly provider?: string;
   readonly kept?: boolean;
   readonly cachedInstalls?: boolean;
   readonly dryRun?: boolean;
@@ -51,8 +52,8 @@ export async function cleanCommand(
   const answered: EnvironmentProvider[] = [];
   const candidates =
     targets.length === 0
-      ? await findEverywhere(providers, answered, unanswered, context, signal)
-      : await findNamed(targets, providers, context, signal);
+      ? await findEverywhere(providers, answered, unanswered, options.provider, context, signal)
+      : await findNamed(targets, providers, options.provider, context, signal);
   const outcomes: Outcome[] = [];
   for (const candidate of candidates) {
     outcomes.push(await treat(candidate, { ...options, isNamed: targets.length > 0 }, context, signal));
@@ -68,11 +69,12 @@ async function findEverywhere(
   providers: AsyncDisposableStack,
   answered: EnvironmentProvider[],
   unanswered: string[],
+  only: string | undefined,
   context: CliContext,
   signal: AbortSignal,
 ): Promise<Candidate[]> {
   const candidates: Candidate[] = [];
-  for (const type of knownProviderNames()) {
+  for (const type of only === undefined ? knownProviderNames() : [only]) {
     try {
       const wish = { type, providerConfig: {}, baseDir: context.host.cwd };
       const provider = providers.use(await openProvider(wish, context, signal));
@@ -84,7 +86,7 @@ async function findEverywhere(
       );
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof RolloutError)) throw error;
+      if (!(error instanceof RolloutError) || only !== undefined) throw error;
       if (error.code !== "config_invalid") unanswered.push(`${type}: not looked at: ${messageOf(error)}`);
     }
   }
@@ -94,6 +96,7 @@ async function findEverywhere(
 async function findNamed(
   targets: readonly string[],
   providers: AsyncDisposableStack,
+  only: string | undefined,
   context: CliContext,
   signal: AbortSignal,
 ): Promise<Candidate[]> {
@@ -109,7 +112,7 @@ async function findNamed(
       }
       continue;
     }
-    everywhere ??= await findEverywhere(providers, [], [], context, signal);
+    everywhere ??= await findEverywhere(providers, [], [], only, context, signal);
     const match = everywhere.find(({ found }) => found.id === target);
     if (!match) {
       throw new RolloutError("not_found", `${target} is neither a job directory nor an environment that is there`, {

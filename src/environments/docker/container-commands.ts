@@ -7,7 +7,7 @@ import type { ExecRequest, OutputSink } from "../environment.ts";
 import { demuxOutput } from "./connection/demux-output.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import { EngineError, hasStatus } from "./connection/engine-error.ts";
-import { commandMark, planEndCommand } from "./end-processes.ts";
+import { commandMark, planEndCommand } from "../guest/end-processes.ts";
 
 // Processes that were killed hold their streams open for a moment at most.
 const settleMs = 5000;

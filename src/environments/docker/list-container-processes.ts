@@ -1,7 +1,7 @@
 import type { ProcessInfo } from "../environment.ts";
 import { hasStatus } from "./connection/engine-error.ts";
 import type { Engine } from "./connection/open-engine.ts";
-import { isKeeper } from "./end-processes.ts";
+import { isKeeper } from "../guest/keeper.ts";
 
 interface TopAnswer {
   readonly Titles: readonly string[];

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { readJsonLines } from "./connection/json-lines.ts";
+import { readJsonLines } from "../json-lines.ts";
 import type { ContainerCommands } from "./container-commands.ts";
 import type { DockerGround } from "./docker-ground.ts";
 

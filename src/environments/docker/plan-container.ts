@@ -1,23 +1,15 @@
 import { resolve } from "node:path";
 import type { CreateEnvironmentRequest } from "../environment.ts";
+import { keeperAlone, keeperSeconds } from "../guest/keeper.ts";
 import type { DockerConfig } from "./docker-config-schema.ts";
 
 /** The label that tells our containers from everybody else's. */
 export const ownLabel = "rollout.environment";
 
-/** How long the main process of a container sleeps, which tells it from others of its name. */
-export const keeperSeconds = "2147483647";
-
 const cpuPeriodUs = 100_000;
 
-// Under an engine's own init the sleeper is enough; without one the shell reaps what is orphaned. A sleeper that
-// somebody killed is replaced, one that cannot sleep ends the container.
+// Under an engine's own init the sleeper is enough.
 const keeperUnderInit = ["sleep", keeperSeconds];
-const keeperAlone = [
-  "sh",
-  "-c",
-  `trap 'exit 0' TERM; while :; do sleep ${keeperSeconds} & wait $!; code=$?; [ $code -gt 128 ] || exit $code; done`,
-];
 
 export interface ContainerPlanOptions {
   readonly request: Pick<CreateEnvironmentRequest, "image" | "name" | "limits" | "labels">;

@@ -92,6 +92,7 @@ const codeTypes: { readonly [code in ErrorCode]?: FailureType } = {
   environment_start_failed: "environment_start_failed",
   task_unfit: "environment_start_failed",
   resource_allocation_failed: "environment_resource_allocation_failed",
+  image_pull_failed: "environment_image_pull_failed",
 };
 
 /** The one translation of what was thrown into what is recorded. */

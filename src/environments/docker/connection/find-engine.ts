@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Host } from "../../../base/host.ts";
 import { RolloutError, systemCodeOf } from "../../../base/rollout-error.ts";
-import { dockerConfigDir, readDockerConfig, readStoredContext } from "./docker-config-file.ts";
+import { dockerConfigDir, readDockerConfig, readStoredContext } from "../../images/docker-config-file.ts";
 import type { EndpointTls, EngineEndpoint } from "./engine-endpoint.ts";
 
 const defaultSocket = "/var/run/docker.sock";

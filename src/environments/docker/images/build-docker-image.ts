@@ -4,15 +4,15 @@ import { encodeTar } from "../../archive/encode-tar.ts";
 import type { TreeEntry } from "../../archive/tree-entry.ts";
 import type { BuildImageRequest } from "../../environment.ts";
 import { EngineError, hasStatus, wrapEngineError } from "../connection/engine-error.ts";
-import { readJsonLines } from "../connection/json-lines.ts";
-import { encodeAllAuth, findRegistryAuth, readAllAuth } from "../connection/registry-auth.ts";
+import { readJsonLines } from "../../json-lines.ts";
+import { encodeAllAuth, findRegistryAuth, readAllAuth } from "../../images/registry-auth.ts";
 import type { DockerGround } from "../docker-ground.ts";
-import { describeBuildFailure } from "./build-failure.ts";
+import { describeBuildFailure } from "../../images/build-failure.ts";
 import { BuildProgress } from "./build-progress.ts";
 import { createSecretRedactor, readBuildSecret } from "./build-secrets.ts";
 import { openBuildSession, type BuildSession } from "./build-session.ts";
-import { ImageOutput } from "./image-output.ts";
-import { openDockerContext } from "./plan-docker-image.ts";
+import { ImageOutput } from "../../images/image-output.ts";
+import { openDockerContext } from "../../images/docker-context.ts";
 
 /** Builds a task's Dockerfile and returns its tag; an image that carries the tag already is not built again. */
 export async function buildDockerImage(ground: DockerGround, request: BuildImageRequest): Promise<string> {

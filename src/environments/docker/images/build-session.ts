@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Duplex } from "node:stream";
 import type { EngineClient } from "../connection/engine-client.ts";
-import type { RegistryAuth } from "../connection/registry-auth.ts";
+import type { RegistryAuth } from "../../images/registry-auth.ts";
 import { protobufText, writeProtobuf } from "./protobuf.ts";
 
 const grpcUnimplemented = "12";

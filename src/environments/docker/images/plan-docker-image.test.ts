@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { dockerConfigSchema } from "../docker-config-schema.ts";
-import { openDockerContext, planDockerImage } from "./plan-docker-image.ts";
+import { openDockerContext } from "../../images/docker-context.ts";
+import { planDockerImage } from "./plan-docker-image.ts";
 
 const signal = new AbortController().signal;
 const limits = { cpus: 1, memoryBytes: 2e9, storageBytes: 1e10 };

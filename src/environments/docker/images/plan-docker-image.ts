@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { hashSource, readTextIfAny, type BuildContext } from "../../archive/build-context.ts";
-import { parseDockerIgnore } from "../../archive/docker-ignore.ts";
+import { readTextIfAny } from "../../archive/build-context.ts";
+import { hashBuild } from "../../images/docker-context.ts";
 import type { TaskCheck, TaskEnvironment } from "../../environment.ts";
 import type { DockerConfig } from "../docker-config-schema.ts";
 
@@ -23,31 +22,10 @@ export async function planDockerImage(
         : "there is neither an environment/Dockerfile nor a docker_image",
     );
   }
-  const context = await openDockerContext(contextDir);
   const { args, target, secrets } = config.build;
-  const settings = [
-    Object.keys(args)
-      .sort()
-      .map((name) => [name, args[name]]),
-    target ?? "",
-    Object.keys(secrets).sort(),
-    config.platform ?? "",
-  ];
-  const hash = createHash("sha256").update(JSON.stringify(settings));
-  hash.update(await hashSource(context, "", signal));
-  return accept({ kind: "build", key: hash.digest("hex").slice(0, 24), contextDir, noCache: forceBuild });
-}
-
-/** What a builder gets to see of a directory, by the rules of its own ignore file or the Dockerfile's. */
-export async function openDockerContext(directory: string): Promise<BuildContext> {
-  const rules =
-    (await readTextIfAny(join(directory, "Dockerfile.dockerignore"))) ??
-    (await readTextIfAny(join(directory, ".dockerignore"))) ??
-    "";
-  const isIgnored = parseDockerIgnore(rules);
-  // The builder needs these two whatever the rules say.
-  const isNeeded = (path: string): boolean => path === "Dockerfile" || path === ".dockerignore";
-  return { directory, isIgnored: (path) => isIgnored(path) && !isNeeded(path) };
+  const settings = { args, target, secrets: Object.keys(secrets), platform: config.platform };
+  const key = await hashBuild(contextDir, settings, signal);
+  return accept({ kind: "build", key, contextDir, noCache: forceBuild });
 }
 
 function accept(image: NonNullable<TaskCheck["image"]>): TaskCheck {

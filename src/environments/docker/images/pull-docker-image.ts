@@ -1,11 +1,11 @@
 import { messageOf, RolloutError } from "../../../base/rollout-error.ts";
 import type { PullImageRequest } from "../../environment.ts";
 import { EngineError, wrapEngineError } from "../connection/engine-error.ts";
-import { readJsonLines } from "../connection/json-lines.ts";
-import { encodeAuth, findRegistryAuth, registryOf } from "../connection/registry-auth.ts";
+import { readJsonLines } from "../../json-lines.ts";
+import { encodeAuth, findRegistryAuth, registryOf } from "../../images/registry-auth.ts";
 import type { DockerGround } from "../docker-ground.ts";
 import { hasImage } from "./build-docker-image.ts";
-import { ImageOutput } from "./image-output.ts";
+import { ImageOutput } from "../../images/image-output.ts";
 
 /** Makes sure that the engine holds the image a task names, and returns its name. */
 export async function pullDockerImage(ground: DockerGround, request: PullImageRequest): Promise<string> {

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readHost, type Host } from "../../../base/host.ts";
+import { readHost, type Host } from "../../base/host.ts";
 import { encodeAuth, findRegistryAuth, readAllAuth, registryOf } from "./registry-auth.ts";
 
 const signal = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import type { Host } from "../../../base/host.ts";
-import { messageOf, RolloutError } from "../../../base/rollout-error.ts";
+import type { Host } from "../../base/host.ts";
+import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { dockerConfigDir, readDockerConfig, type DockerConfigFile, type StoredAuth } from "./docker-config-file.ts";
 
 /** What proves to a registry who asks. */

@@ -1,5 +1,5 @@
-import { noSecrets, type Redactor } from "../../../base/redactor.ts";
-import type { OutputSink } from "../../environment.ts";
+import { noSecrets, type Redactor } from "../../base/redactor.ts";
+import type { OutputSink } from "../environment.ts";
 
 const tailBytes = 4000;
 const tailLines = 20;

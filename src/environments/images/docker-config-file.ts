@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Host } from "../../../base/host.ts";
-import { messageOf, RolloutError, systemCodeOf } from "../../../base/rollout-error.ts";
+import type { Host } from "../../base/host.ts";
+import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
 
 /** What we read of the docker command's own `config.json`. */
 export interface DockerConfigFile {

@@ -1,5 +1,3 @@
-import { keeperSeconds } from "./plan-container.ts";
-
 /** The variable that marks everything a command starts, so that it can be found again. */
 export const commandMark = "ROLLOUT_COMMAND";
 
@@ -51,9 +49,4 @@ export interface EndCommandOptions {
 /** The command that ends what another one started, as far as its user may. */
 export function planEndCommand({ mark, isAlone, since }: EndCommandOptions): readonly string[] {
   return ["bash", "-p", "-c", script, "bash", mark, isAlone ? "1" : "0", since];
-}
-
-/** True for the text of the process that keeps a container alive. */
-export function isKeeper(command: string): boolean {
-  return command === `sleep ${keeperSeconds}`;
 }

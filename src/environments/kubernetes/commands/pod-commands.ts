@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import { RolloutError } from "../../../base/rollout-error.ts";
+import { startDeadline } from "../../../engine/deadline.ts";
+import type { ExecRequest } from "../../environment.ts";
+import { planEndCommand } from "../../guest/end-processes.ts";
+import { encodeWords } from "./encode-words.ts";
+import type { PodShell } from "./pod-shell.ts";
+import { SupervisedCommand, type CommandEnd } from "./supervised-command.ts";
+
+const endMs = 60_000;
+const settleMs = 5000;
+
+/** Where the plumbing of commands lies in a Pod. */
+export const plumbingPath = "/run/rollout";
+
+/** Runs commands in one Pod and ends what they started. */
+export class PodCommands {
+  readonly #shell: PodShell;
+  readonly #marks = new Set<string>();
+
+  constructor(shell: PodShell) {
+    this.#shell = shell;
+  }
+
+  /** Runs a command to its end. When the signal is aborted, all that it started is ended and the reason thrown. */
+  async run(request: ExecRequest): Promise<CommandEnd> {
+    const { signal, command, env, cwd = "", stdout, stderr } = request;
+    signal.throwIfAborted();
+    if (command.length === 0) throw new RolloutError("exec_failed", "there is no command to run");
+    const mark = randomUUID();
+    const endMark = `\u0001\u0002${randomUUID()}`;
+    const words = encodeWords({ command, env, cwd, mark, endMark });
+    const supervised = new SupervisedCommand(this.#shell, {
+      folder: `${plumbingPath}/${mark}`,
+      words,
+      endMark,
+      stdout,
+      stderr,
+    });
+    this.#marks.add(mark);
+    try {
+      return await this.#untilAborted(supervised, mark, signal);
+    } finally {
+      this.#marks.delete(mark);
+    }
+  }
+
+  /** Ends everything beside the main process; false when something withstood it. */
+  async endAll(signal: AbortSignal): Promise<boolean> {
+    const command = planEndCommand({ mark: "", isAlone: true, since: "" });
+    return (await this.#shell.runTool({ command, isAlone: true, signal })).exitCode === 0;
+  }
+
+  async #untilAborted(supervised: SupervisedCommand, mark: string, signal: AbortSignal): Promise<CommandEnd> {
+    const { clock } = this.#shell.options;
+    const cut = new AbortController();
+    const delivery = supervised.follow(cut.signal);
+    delivery.catch(() => {});
+    const aborted = Promise.withResolvers<null>();
+    const onAbort = (): void => aborted.resolve(null);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      const ended = await Promise.race([delivery, aborted.promise]);
+      if (ended !== null) return ended;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+    await this.#end(mark);
+    const timer = clock.startTimer(settleMs, () => cut.abort(signal.reason));
+    await delivery.catch(() => {});
+    timer.clear();
+    throw signal.reason;
+  }
+
+  // What cannot be ended stays the business of whoever owns the Pod: it can only be removed whole.
+  async #end(mark: string): Promise<void> {
+    const { clock } = this.#shell.options;
+    using deadline = startDeadline({ clock, limitMs: endMs, parent: null, what: "ending processes" });
+    const isAlone = this.#marks.size === 1;
+    const command = planEndCommand({ mark, isAlone, since: "" });
+    await this.#shell.runTool({ command, isAlone: true, signal: deadline.signal }).catch(() => {});
+  }
+}

@@ -1,0 +1,78 @@
+import { RolloutError } from "../../base/rollout-error.ts";
+import { encodeTar } from "../archive/encode-tar.ts";
+import { placementEntries } from "../archive/placement-entries.ts";
+import { planPlacements, type PlacementGroup } from "../archive/plan-placements.ts";
+import { requireSource } from "../archive/require-source.ts";
+import type { TreeEntry } from "../archive/tree-entry.ts";
+import type { Placement } from "../environment.ts";
+import type { PodShell } from "./commands/pod-shell.ts";
+
+// After the words E (empty these), R (remove these) and P (make these) come absolute paths; then an archive, if any.
+const script = `shopt -s dotglob nullglob; echo "$(id -u) $(pwd -P)"; archive=$1; shift
+for word; do case $word in E|R|P) mode=$word; continue;; esac
+  case $mode in
+    E) rm -rf -- "$word"/* || exit 21;;
+    R) rm -rf -- "$word" || exit 21; if [ -e "$word" ] || [ -L "$word" ]; then exit 21; fi;;
+    P) mkdir -p -- "$word" || exit 22;;
+  esac
+done
+[ "$archive" = 1 ] || exit 0
+exec tar -x -p -f - -C /`;
+
+export interface CopyInOptions {
+  readonly shell: PodShell;
+  /** What is mounted there cannot be removed, only emptied. */
+  readonly mounted: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** Who runs commands in a Pod, and where. */
+export interface Whereabouts {
+  readonly uid: number;
+  readonly workdir: string;
+}
+
+/** Puts things into a Pod with its own tar; a copy that is cut off is made again from the start. */
+export async function copyIn(items: readonly Placement[], options: CopyInOptions): Promise<Whereabouts | null> {
+  for (const item of items) if (item.kind === "tree") await requireSource(item.source);
+  let found: Whereabouts | null = null;
+  for (const group of planPlacements(items, new Set(options.mounted))) found = await placeGroup(group, options);
+  return found;
+}
+
+/** Who we are in a Pod and where; takes one small command. */
+export async function lookAround(shell: PodShell, signal: AbortSignal): Promise<Whereabouts> {
+  return placeGroup({ emptied: [], removed: [], parents: [], items: [] }, { shell, mounted: [], signal });
+}
+
+async function placeGroup(group: PlacementGroup, { shell, mounted, signal }: CopyInOptions): Promise<Whereabouts> {
+  const { emptied, removed, parents, items } = group;
+  const words = ["E", ...emptied, "R", ...removed, "P", ...parents];
+  const hasArchive = items.length > 0;
+  const { exitCode, stdout, stderr } = await shell.runTool({
+    command: ["bash", "-p", "-c", script, "bash", hasArchive ? "1" : "0", ...words],
+    input: hasArchive ? () => encodeTar(unmounted(placementEntries(items, signal), mounted)) : undefined,
+    signal,
+  });
+  if (exitCode !== 0) throw copyFailure(exitCode, stderr.trim());
+  const [, uid = "0", workdir = "/"] = /^(\d+) (.*)$/m.exec(stdout) ?? [];
+  return { uid: Number(uid), workdir };
+}
+
+// A mount point has its own mode and owner, which not everybody may change.
+async function* unmounted(entries: AsyncIterable<TreeEntry>, mounted: readonly string[]): AsyncGenerator<TreeEntry> {
+  for await (const entry of entries) if (!mounted.includes(`/${entry.path}`)) yield entry;
+}
+
+function copyFailure(exitCode: number, complaint: string): RolloutError {
+  const hint = exitCode === 127 ? "use an image that has `bash`, `tar`, `rm` and `mkdir`" : undefined;
+  const what =
+    exitCode === 21
+      ? "something cannot be replaced"
+      : exitCode === 22
+        ? "a directory cannot be made"
+        : `tar ended with ${exitCode}`;
+  return new RolloutError("copy_failed", `copying into the Pod: ${what}${complaint === "" ? "" : `: ${complaint}`}`, {
+    hint,
+  });
+}

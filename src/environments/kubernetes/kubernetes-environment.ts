@@ -1,0 +1,187 @@
+import { messageOf, RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
+import type {
+  CopyFromRequest,
+  CopyReport,
+  Environment,
+  ExecRequest,
+  ExecResult,
+  FactValue,
+  NetworkPolicy,
+  Placement,
+  ProcessInfo,
+} from "../environment.ts";
+import { listProcesses } from "./commands/list-processes.ts";
+import { PodCommands } from "./commands/pod-commands.ts";
+import { isCannotStart, type PodShell } from "./commands/pod-shell.ts";
+import { wrapKubeError } from "./connection/kube-error.ts";
+import { copyIn } from "./copy-in.ts";
+import { copyOut } from "./copy-out.ts";
+import type { KubernetesGround } from "./kubernetes-ground.ts";
+import { setPodNetwork } from "./pods/network-policy.ts";
+import { keptLabel } from "./pods/pod-labels.ts";
+import type { PodLife } from "./pods/pod-life.ts";
+import { removePod } from "./pods/remove-pod.ts";
+
+const hourMs = 3_600_000;
+
+export interface KubernetesEnvironmentOptions {
+  readonly ground: KubernetesGround;
+  readonly name: string;
+  readonly uid: string;
+  readonly workdir: string;
+  readonly facts: { readonly [key: string]: FactValue };
+  readonly shell: PodShell;
+  readonly life: PodLife;
+  /** Paths where something is mounted; it can be emptied, and not removed. */
+  readonly mounted: readonly string[];
+  /** US dollars for an hour of it. */
+  readonly pricePerHour: number;
+  /** When it began to cost. */
+  readonly startedMs: number;
+}
+
+/** A Pod of a cluster. */
+export class KubernetesEnvironment implements Environment {
+  readonly id: string;
+  readonly workdir: string;
+  readonly facts: { readonly [key: string]: FactValue };
+  readonly #options: KubernetesEnvironmentOptions;
+  readonly #commands: PodCommands;
+  #placing: Promise<unknown> = Promise.resolve();
+  #state: "running" | "stopped" | "destroyed" = "running";
+  #endedMs: number | null = null;
+  #removal: Promise<void> | null = null;
+
+  constructor(options: KubernetesEnvironmentOptions) {
+    this.id = options.name;
+    this.workdir = options.workdir;
+    this.facts = options.facts;
+    this.#options = options;
+    this.#commands = new PodCommands(options.shell);
+  }
+
+  async exec(request: ExecRequest): Promise<ExecResult> {
+    request.signal.throwIfAborted();
+    this.#assertThere();
+    return this.#ask("exec_failed", "running a command", request.signal, async () => {
+      const { exitCode, outOfMemory } = await this.#commands.run(request);
+      return { exitCode, signal: null, outOfMemory };
+    });
+  }
+
+  async copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertThere();
+    const { shell, mounted } = this.#options;
+    // One after the other: a copy may take away what stands where another puts its own.
+    const placing = this.#placing.then(() =>
+      this.#ask("copy_failed", "copying into the Pod", signal, () => copyIn(items, { shell, mounted, signal })),
+    );
+    this.#placing = placing.catch(() => {});
+    await placing;
+  }
+
+  async copyFrom(request: CopyFromRequest): Promise<CopyReport> {
+    const { signal, source } = request;
+    signal.throwIfAborted();
+    this.#assertThere();
+    const what = `copying ${source} out of the Pod`;
+    return this.#ask("copy_failed", what, signal, () => copyOut(this.#options.shell, request));
+  }
+
+  async listProcesses(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
+    signal.throwIfAborted();
+    this.#assertThere();
+    return this.#ask("exec_failed", "listing processes", signal, () => listProcesses(this.#options.shell, signal));
+  }
+
+  async killProcesses(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertThere();
+    await this.#ask("exec_failed", "ending processes", signal, async () => {
+      if (await this.#commands.endAll(signal)) return;
+      throw new RolloutError("exec_failed", `some processes of ${this.id} cannot be ended`);
+    });
+  }
+
+  async freeze(): Promise<void> {
+    throw new RolloutError("unsupported", "a Pod cannot be frozen");
+  }
+
+  async setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#assertThere();
+    const { ground, name, uid } = this.#options;
+    await this.#ask("exec_failed", "setting the network", signal, () =>
+      setPodNetwork(ground, { name, uid }, policy, signal),
+    );
+  }
+
+  async stop(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#state === "stopped") return;
+    this.#assertThere();
+    const { ground } = this.#options;
+    const path = `${ground.podsPath}/${this.id}`;
+    const json = { metadata: { labels: { [keptLabel]: "true" } } };
+    await this.#ask("teardown_failed", "keeping the Pod", signal, async () => {
+      await ground.client.json({ method: "PATCH", path, json, contentType: "application/merge-patch+json", signal });
+      await this.#commands.endAll(signal);
+    });
+    this.#state = "stopped";
+    this.#endedMs ??= ground.clock.monotonic();
+  }
+
+  async destroy(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#state = "destroyed";
+    const { ground } = this.#options;
+    this.#endedMs ??= ground.clock.monotonic();
+    this.#removal ??= removePod(ground, this.id, signal);
+    try {
+      await this.#removal;
+    } catch (error) {
+      this.#removal = null;
+      signal.throwIfAborted();
+      throw wrapKubeError(error, "teardown_failed", `removing the Pod ${this.id}`);
+    }
+    ground.watch.drop(this.id);
+  }
+
+  cost(): number | null {
+    const { ground, pricePerHour, startedMs } = this.#options;
+    return (pricePerHour * ((this.#endedMs ?? ground.clock.monotonic()) - startedMs)) / hourMs;
+  }
+
+  enterCommand(): string | null {
+    const { kubectlOptions } = this.#options.ground.client.endpoint;
+    return ["kubectl", ...kubectlOptions, "exec", "-it", this.id, "--", "bash"].join(" ");
+  }
+
+  async #ask<T>(code: ErrorCode, what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#assertThere();
+      if (isCannotStart(error)) {
+        throw new RolloutError("task_unfit", `${what}: ${messageOf(error)}`, {
+          hint: "use an image that has `bash`, `env` and `tar`",
+          cause: error,
+        });
+      }
+      const wrapped = wrapKubeError(error, code, what);
+      // Nobody knows what became of a Pod whose cluster does not answer.
+      if (wrapped instanceof RolloutError && wrapped.transient && wrapped !== error) {
+        throw new RolloutError("environment_lost", wrapped.message, { cause: error, transient: true });
+      }
+      throw wrapped;
+    }
+  }
+
+  #assertThere(): void {
+    if (this.#state !== "running") {
+      throw new RolloutError("environment_lost", `${this.id} has been ${this.#state}`, { transient: true });
+    }
+  }
+}

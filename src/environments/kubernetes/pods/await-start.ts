@@ -1,0 +1,90 @@
+import { RolloutError } from "../../../base/rollout-error.ts";
+import { isAbort } from "../../../engine/abort-reason.ts";
+import { startDeadline } from "../../../engine/deadline.ts";
+import type { KubernetesGround } from "../kubernetes-ground.ts";
+import type { Pod } from "./pod.ts";
+import { startStep, type StartStep } from "./pod-start.ts";
+
+export interface AwaitStartOptions {
+  /** The Pod's name. */
+  readonly name: string;
+  /** What people call it. */
+  readonly label: string;
+  readonly signal: AbortSignal;
+}
+
+/** Creates a Pod and waits until it runs; first for a node, then for its start, each with its own limit. */
+export async function awaitStart(
+  ground: KubernetesGround,
+  options: AwaitStartOptions,
+  create: (limit: AbortSignal, onWait: (words: string) => void) => Promise<Pod>,
+): Promise<Pod> {
+  const { config, watch, log, timeoutMultiplier } = ground;
+  const { name, label, signal } = options;
+  let told = "";
+  const tell = (words: string): void => {
+    if (words === "" || words === told) return;
+    told = words;
+    log.write("info", `${label} ${words}`);
+  };
+  const look = (pod: Pod | null, isEnough: (step: StartStep) => boolean): StartStep | undefined => {
+    const step = startStep(pod, label);
+    if (step.kind === "failed") throw step.error;
+    if (step.kind === "unscheduled") tell(`waits for a node: ${step.words}`);
+    if (step.kind === "starting") tell(step.words === "" ? "" : `starts: ${step.words}`);
+    return isEnough(step) ? step : undefined;
+  };
+  const scheduling = { limitMs: config.schedule_limit_sec * timeoutMultiplier * 1000, what: "waiting for a node" };
+  const made = await bounded(
+    ground,
+    scheduling,
+    options,
+    () => allocationFailure(label, told),
+    async (limit) => {
+      const pod = await create(limit, tell);
+      await watch.wait(name, (seen) => look(seen, ({ kind }) => kind !== "unscheduled"), limit);
+      return pod;
+    },
+  );
+  const starting = { limitMs: config.start_limit_sec * timeoutMultiplier * 1000, what: "starting the Pod" };
+  await bounded(
+    ground,
+    starting,
+    { ...options, signal },
+    () => slowStart(label, told),
+    (limit) => watch.wait(name, (seen) => look(seen, ({ kind }) => kind === "running"), limit),
+  );
+  return watch.get(name) ?? made;
+}
+
+async function bounded<T>(
+  { clock }: KubernetesGround,
+  { limitMs, what }: { readonly limitMs: number; readonly what: string },
+  { signal }: AwaitStartOptions,
+  explain: () => RolloutError,
+  work: (limit: AbortSignal) => Promise<T>,
+): Promise<T> {
+  using deadline = startDeadline({ clock, limitMs, parent: signal, what });
+  try {
+    return await work(deadline.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw isAbort(error, "deadline") ? explain() : error;
+  }
+}
+
+function allocationFailure(label: string, words: string): RolloutError {
+  return new RolloutError("resource_allocation_failed", `${label} did not start: it ${words || "waits for a node"}`, {
+    hint: "free or add nodes, ask for less, or wait longer with provider_config.schedule_limit_sec",
+    transient: true,
+  });
+}
+
+function slowStart(label: string, words: string): RolloutError {
+  const isPull = /pull/i.test(words);
+  return new RolloutError(
+    isPull ? "image_pull_failed" : "environment_start_failed",
+    `${label} did not start in time: it ${words || "has a node and does not run"}`,
+    { hint: "wait longer with provider_config.start_limit_sec; `kubectl describe pod` tells more", transient: true },
+  );
+}

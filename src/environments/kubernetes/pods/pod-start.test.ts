@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import type { Pod } from "./pod.ts";
+import { podName, selectorOf } from "./pod-labels.ts";
+import { startStep } from "./pod-start.ts";
+
+function podWith(state: object, more: object = {}): Pod {
+  const conditions = [{ type: "PodScheduled", status: "True" }];
+  const status = { phase: "Pending", conditions, containerStatuses: [{ name: "main", state }], ...more };
+  return { metadata: { name: "pod" }, status };
+}
+
+test.for([
+  [{ waiting: { reason: "ErrImagePull", message: "manifest unknown: no such tag" } }, "image_pull_failed", false],
+  [{ waiting: { reason: "ImagePullBackOff", message: "dial tcp: connection refused" } }, "image_pull_failed", true],
+  [{ waiting: { reason: "CreateContainerConfigError", message: "secret not found" } }, "config_invalid", false],
+  [{ waiting: { reason: "CrashLoopBackOff", message: "" } }, "environment_start_failed", false],
+  [{ terminated: { reason: "StartError", message: 'exec: "sh": executable file not found' } }, "task_unfit", false],
+  [{ terminated: { reason: "OOMKilled", exitCode: 137 } }, "task_unfit", false],
+] as const)("%o does not start, and why is told", ([state, code, transient]) => {
+  const step = startStep(podWith(state), "trial");
+  expect(step.kind === "failed" ? { code: step.error.code, transient: step.error.transient } : step).toEqual({
+    code,
+    transient,
+  });
+});
+
+test("a pull that may be the network's fault is left to the kubelet", () => {
+  const state = { waiting: { reason: "ErrImagePull", message: "dial tcp: i/o timeout" } };
+  expect(startStep(podWith(state), "trial").kind).toBe("starting");
+});
+
+test("a node without room is a matter of allocation, which may pass", () => {
+  const step = startStep(podWith({}, { phase: "Failed", reason: "OutOfcpu" }), "trial");
+  expect(step).toMatchObject({ kind: "failed", error: { code: "resource_allocation_failed", transient: true } });
+});
+
+test("names and labels are such as a cluster takes", () => {
+  expect(podName("9_My Trial".repeat(20), "ABC-def")).toMatch(/^[a-z][-a-z0-9]{0,55}-abcdef$/);
+  expect(podName("---", "1")).toBe("trial-1");
+  expect(selectorOf({ job: "fine", odd: "größe 世界" })).toMatch(/^job=fine,odd=hash-[0-9a-f]{40}$/);
+});
