@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
-import { collect, wholeNumber } from "./job-options.ts";
+import { collect, seconds, wholeNumber } from "./job-options.ts";
 
 /** Makes a command out of its name, what it does, and examples of it. */
 export type MakeCommand = (name: string, summary: string, lines: readonly string[], under?: Command) => Command;
@@ -27,7 +27,7 @@ export function addExperimentCommands(
     .option("--dry-run [n]", "only the first n examples (1), and keep nothing", wholeNumber)
     .option("--resume <id>", "run what is left of this experiment, with what it was begun with")
     .option("--phased", "evaluate only once every task has been answered")
-    .option("--task-timeout <seconds>", "for one task", Number, 600);
+    .option("--task-timeout <seconds>", "for one task", seconds, 600);
   addSharedOptions(experiment).action(async (file: string, options) =>
     setExitCode(await (await import("./commands/experiment.ts")).experimentCommand(file, options, context)),
   );
@@ -61,7 +61,7 @@ export function addExperimentCommands(
     .option("--expected <json>", "what is expected of that input")
     .option("--bad-input <json>", "an input that its task fails on")
     .option("--rule <name>", "only this rule (repeatable)", collect)
-    .option("--timeout <seconds>", "for each answer", Number, 10)
+    .option("--timeout <seconds>", "for each answer", seconds, 10)
     .option("--json", "as one JSON object")
     .action(async (words: string[], options) =>
       setExitCode(await (await import("./commands/executor-check.ts")).executorCheckCommand(words, options, context)),
@@ -79,7 +79,7 @@ function addSharedOptions(command: Command): Command {
     .option("--processes <n>", "executor processes", wholeNumber, 1)
     .option("--evaluate-failed", "also evaluate tasks that failed")
     .option("--executor <command>", "what runs the file, when its name does not tell")
-    .option("--eval-timeout <seconds>", "for one evaluation", Number, 600)
+    .option("--eval-timeout <seconds>", "for one evaluation", seconds, 600)
     .option("--store <location>", "a file or postgres://… for datasets and results (default: .rollout/rollout.db)")
     .option("--output-dir <directory>", "keep the experiment in a directory of JSON lines below this one instead")
     .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")

@@ -54,6 +54,14 @@ export function collect(value: string, before: readonly string[] = []): string[]
   return [...before, value];
 }
 
+/** Reads a number of seconds. */
+export function seconds(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0 || text.trim() === "")
+    throw new InvalidArgumentError("It takes a number of seconds above 0.");
+  return value;
+}
+
 /** Reads a whole number of at least 1. */
 export function wholeNumber(text: string): number {
   const value = Number(text);

@@ -6,6 +6,7 @@ import type { DueRun } from "../../experiments/run/experiment-run.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { scoredBy } from "../experiment/scored-by.ts";
+import { showWords } from "../experiment/show-words.ts";
 import { findExperiment, openExperimentPlace, type PlaceOptions } from "../experiment/open-experiment-place.ts";
 import { readParams } from "../experiment/read-params.ts";
 import { runExperimentFile, type ExecutorOptions } from "../experiment/run-experiment-file.ts";
@@ -34,10 +35,14 @@ export async function experimentScoreCommand(
       exampleCount: record.total / repetitions,
       examples: noExamples,
       kept: { runs: (evaluators) => readRuns(shelf, record, evaluators), evaluators: scoredBy(record) },
-      openOutput: () => shelf.rescore(id),
+      openOutput: async ({ evaluators }) => {
+        if (evaluators.length === 0) throw new RolloutError("config_invalid", `${path} has no evaluators`);
+        return await shelf.rescore(id);
+      },
       isPhased: false,
       taskLimitMs: 0,
       again: `rollout experiment score ${shellWord(id)} ${shellWord(path)}${place.words}`,
+      look: showWords(id, options),
     },
     options,
     told,

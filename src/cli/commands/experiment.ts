@@ -17,6 +17,7 @@ import {
   type ExperimentPlace,
   type PlaceOptions,
 } from "../experiment/open-experiment-place.ts";
+import { showWords } from "../experiment/show-words.ts";
 import { readParams } from "../experiment/read-params.ts";
 import { runExperimentFile, type ExecutorOptions } from "../experiment/run-experiment-file.ts";
 import { listenAndReport } from "../report-options.ts";
@@ -69,6 +70,7 @@ export async function experimentCommand(
       isPhased: options.phased === true,
       taskLimitMs: options.taskTimeout * 1000,
       again: dryCount === null ? `rollout experiment ${shellWord(path)} --resume ${shellWord(id)}${place.words}` : null,
+      look: showWords(id, options),
     },
     options,
     told,

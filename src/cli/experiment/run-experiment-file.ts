@@ -37,6 +37,8 @@ export interface ExperimentWork extends Pick<
   readonly taskLimitMs: number;
   /** What to type to go on when it did not come to its end; null when nothing is kept. */
   readonly again: string | null;
+  /** What to type to see it again. */
+  readonly look: string;
 }
 
 export interface Told {
@@ -57,7 +59,13 @@ export async function runExperimentFile(
   if (!existsSync(file)) throw new RolloutError("not_found", `${shownPath(file, host.cwd)} does not exist`);
   const command = chooseCommand({ file, execPath: host.execPath, packageDir, executor: options.executor });
   const { signal } = interrupts;
-  const onNote = (note: ExecutorNote): void => tellNote(note, reporter);
+  const onNote = (note: ExecutorNote): void => {
+    // What went right is not told to whoever wants to hear only of the rest.
+    if (note.kind === "output" && options.quiet === true) return;
+    // Everything that was cut off is late.
+    if (note.kind === "unmatched" && signal.aborted) return;
+    tellNote(note, reporter);
+  };
   const summary = await performExperiment({
     ...work,
     startExecutor: (maxWorkers) =>
@@ -81,7 +89,7 @@ export async function runExperimentFile(
     },
     clock,
     signal,
-    onEvent: (event) => reporter.onEvent(withNext(event, again)),
+    onEvent: (event) => reporter.onEvent(withNext(event, work)),
   });
   const exitCode = exitCodeOfExperiment(summary, interrupts.received);
   if (jsonModeOf(options) === "final") terminal.out(`${plainJson(outcomeJson(summary, exitCode))}\n`);
@@ -100,9 +108,10 @@ function tellNote(note: ExecutorNote, { print, say }: RunReporter): void {
   else say(`the executor sent something that cannot be read: ${note.text}`);
 }
 
-function withNext(event: RunEvent, again: string | null): RunEvent {
-  if (event.type !== "run_finished" || again === null || event.tail.status === "completed") return event;
-  return { ...event, tail: { ...event.tail, next: [again] } };
+function withNext(event: RunEvent, { again, look }: ExperimentWork): RunEvent {
+  if (event.type !== "run_finished" || again === null) return event;
+  const next = event.tail.status === "completed" ? [look] : [again, look];
+  return { ...event, tail: { ...event.tail, next } };
 }
 
 function exitCodeOfExperiment(summary: ExperimentSummary, received: SignalName | null): number {

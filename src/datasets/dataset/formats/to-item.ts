@@ -19,6 +19,8 @@ const synonyms: Readonly<Record<string, string>> = {
   input: "input",
   expectedOutput: "expectedOutput",
   expected_output: "expectedOutput",
+  // As experiments call it.
+  output: "expectedOutput",
   metadata: "metadata",
   scorerIds: "scorerIds",
   scorer_ids: "scorerIds",
@@ -26,7 +28,7 @@ const synonyms: Readonly<Record<string, string>> = {
 
 /** What the columns of a CSV file may be called when no mapping names them. */
 export const itemColumns: KnownColumns = {
-  names: ["id", "input", "expected_output", "expectedOutput", "metadata", "scorer_ids", "scorerIds"],
+  names: ["id", "input", "expected_output", "expectedOutput", "output", "metadata", "scorer_ids", "scorerIds"],
   way: "or say which columns are the input, and the others become metadata: --input-columns A,B",
 };
 

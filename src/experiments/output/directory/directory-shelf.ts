@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../../../base/make-directory.ts";
 import type { Clock } from "../../../base/clock.ts";
 import type { Host } from "../../../base/host.ts";
 import { readHolder, tryProcessLock } from "../../../base/process-lock.ts";
@@ -38,7 +38,7 @@ export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentSh
     find: async (id) => await readRecord(directoryOf(id), options),
     async begin(plan, examples) {
       const directory = directoryOf(plan.id);
-      await mkdir(directory, { recursive: true });
+      await makeDirectory(directory);
       await using taken = new AsyncDisposableStack();
       taken.use(await hold(directory, options));
       if (existsSync(join(directory, "config.json"))) throw takenError(plan.id, directory);
