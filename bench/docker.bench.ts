@@ -8,11 +8,11 @@ import { dockerProviderModule } from "../src/environments/docker/docker-provider
 import type { ProviderModule } from "../src/environments/environment.ts";
 import { benchMemory } from "./docker/memory.ts";
 import { openHarbor } from "./docker/harbor.ts";
-import { startCounting } from "./docker/counts.ts";
 import { openBareEngine } from "./trials/bare-engine.ts";
 import { Bars } from "./trials/bars.ts";
 import { measure, median, rate, sumCosts, type Cost } from "./trials/measure.ts";
 import { runTrials } from "./trials/run-trials.ts";
+import { takeTurns, type Contender, type Outcome } from "./trials/take-turns.ts";
 import { writeTrivialTask } from "./trials/trivial-task.ts";
 
 const image = "debian:bookworm-slim";
@@ -31,8 +31,6 @@ const plainModule: ProviderModule = {
   ...dockerProviderModule,
   open: (options) => dockerProviderModule.open({ ...options, host: { ...options.host, uid: 1 } }),
 };
-
-type Contender = (trials: number, round: number) => Promise<Cost>;
 
 try {
   const taskDirectory = writeTrivialTask(join(root, "tasks"), image);
@@ -58,43 +56,25 @@ try {
 }
 
 async function benchTrials(inFlight: number, contenders: Readonly<Record<string, Contender | null>>): Promise<void> {
-  const trials = Math.max(8, inFlight * 3);
-  const costs = new Map(Object.keys(contenders).map((name) => [name, [] as Cost[]]));
-  const counts = new Map<string, { processes: number; calls: number }>();
-  for (let round = 0; round < rounds; round++) {
-    // The first of a round finds another engine than the last, so they take turns.
-    const order = Object.entries(contenders);
-    for (const [name, run] of round % 2 === 0 ? order : order.toReversed()) {
-      if (run === null) continue;
-      const stop = startCounting();
-      costs.get(name)?.push(await run(trials, round));
-      counts.set(name, stop());
-    }
-  }
-  console.log(`\n${inFlight} in flight, ${rounds} rounds of ${trials} trials each`);
-  for (const [name, list] of costs) {
-    if (list.length === 0) continue;
-    const total = sumCosts(list);
-    const { processes = 0, calls = 0 } = counts.get(name) ?? {};
-    console.log(
-      `  ${name.padEnd(7)} ${(1000 / rate(total)).toFixed(0).padStart(6)} ms per trial, ${(total.cpuMs / total.trials).toFixed(1)} ms CPU, ` +
-        `${(processes / trials).toFixed(1)} processes and ${(calls / trials).toFixed(1)} calls`,
-    );
-  }
-  judge(inFlight, costs, (counts.get("us")?.processes ?? 0) + (counts.get("plain")?.processes ?? 0));
+  judge(inFlight, await takeTurns({ inFlight, rounds, trials: Math.max(8, inFlight * 3), contenders }));
 }
 
-function judge(inFlight: number, costs: ReadonlyMap<string, readonly Cost[]>, processes: number): void {
+function judge(inFlight: number, outcomes: ReadonlyMap<string, Outcome>): void {
   const where = `at ${inFlight} in flight`;
-  const floor = costs.get("floor") ?? [];
+  const floor = outcomes.get("floor")?.costs ?? [];
   const timeOf = (name: string): number =>
-    median((costs.get(name) ?? []).map((cost, round) => (floor[round] ? rate(floor[round]) / rate(cost) : Infinity)));
+    median(
+      (outcomes.get(name)?.costs ?? []).map((cost, round) =>
+        floor[round] ? rate(floor[round]) / rate(cost) : Infinity,
+      ),
+    );
   const bar = timeBars.get(inFlight) ?? 1;
   const [time, plainTime] = [timeOf("us"), timeOf("plain")];
   bars.report(`${time.toFixed(2)} x the floor's time ${where} (bar: ${bar})`, time <= bar);
   bars.report(`${plainTime.toFixed(2)} x on the plain path ${where} (bar: 1.05)`, plainTime <= 1.05);
-  const { cpuMs, trials } = sumCosts(costs.get("us") ?? []);
+  const { cpuMs, trials } = sumCosts(outcomes.get("us")?.costs ?? []);
   bars.report(`${(cpuMs / trials).toFixed(1)} ms CPU per trial ${where} (bar: 40)`, cpuMs / trials <= 40);
+  const processes = (outcomes.get("us")?.processes ?? 0) + (outcomes.get("plain")?.processes ?? 0);
   bars.report(`${processes} processes started ${where} (bar: 0)`, processes === 0);
 }
 
