@@ -14,7 +14,8 @@ const clock = systemClock;
 /** Trials on a cluster, with the calls that none can do without. */
 export interface BareCluster extends Disposable {
   readonly description: string;
-  run(trials: number, inFlight: number): Promise<void>;
+  /** With so many more commands that do nothing in each trial. */
+  run(trials: number, inFlight: number, moreCommands?: number): Promise<void>;
 }
 
 export interface BareClusterOptions {
@@ -37,13 +38,13 @@ export async function openBareCluster(options: BareClusterOptions): Promise<Bare
   const { namespace } = endpoint;
   return {
     description: `Kubernetes ${gitVersion} at ${endpoint.server.host}, ${image}`,
-    async run(trials, inFlight) {
+    async run(trials, inFlight, moreCommands = 0) {
       const session = randomUUID();
       const bare: Bare = { client, namespace, session, image, resources, archives, waiting: new Map() };
       using watch = await startWatch(bare);
       let next = 0;
       const work = async (): Promise<void> => {
-        while (next++ < trials) await Promise.race([runTrial(bare), watch.lost]);
+        while (next++ < trials) await Promise.race([runTrial(bare, moreCommands), watch.lost]);
       };
       await Promise.all(Array.from({ length: inFlight }, work));
     },
@@ -82,7 +83,7 @@ async function startWatch({
   return { lost, [Symbol.dispose]: () => void answer.destroy() };
 }
 
-async function runTrial(bare: Bare): Promise<void> {
+async function runTrial(bare: Bare, moreCommands: number): Promise<void> {
   const { client, namespace, session, image, resources, archives, waiting } = bare;
   const name = `bench-${randomUUID()}`;
   const pods = `/api/v1/namespaces/${namespace}/pods`;
@@ -98,6 +99,7 @@ async function runTrial(bare: Bare): Promise<void> {
     await exec(bare, name, ["bash", "/oracle/solve.sh"]);
     await exec(bare, name, ["tar", "-x", "-p", "-f", "-", "-C", "/"], archives.tests);
     await exec(bare, name, ["bash", "/tests/test.sh"]);
+    for (let count = 0; count < moreCommands; count++) await exec(bare, name, ["true"]);
     const logs = await exec(bare, name, ["tar", "-c", "-C", "/", "logs"]);
     if (!logs.includes("1\n")) throw new Error("the trial on the cluster got no reward");
   } finally {
