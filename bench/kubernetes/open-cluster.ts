@@ -7,10 +7,8 @@ export interface BenchCluster extends AsyncDisposable {
   readonly kubeconfig: string;
 }
 
-/** The cluster of KUBECONFIG, else one of our own from programs that were built before; or why there is none. */
+/** A cluster of our own from programs that were built before; or why there is none. */
 export async function openCluster(): Promise<BenchCluster | string> {
-  const given = process.env["KUBECONFIG"];
-  if (given) return { kubeconfig: given, [Symbol.asyncDispose]: async () => {} };
   const reason = whyNoCluster();
   if (reason !== null) return `KUBECONFIG names no cluster, and ${reason}`;
   if (!hasBinary()) return "KUBECONFIG names no cluster, and npm run test:kubernetes has not built one yet";
