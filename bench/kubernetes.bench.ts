@@ -1,6 +1,8 @@
 // What a trial costs on a Kubernetes cluster, interleaved with the bare calls of its API that none can do without (the
-// floor): a Pod created, awaited by a watch, filled, used, read and deleted. "same" is the floor with as many commands as
-// we start: to see what is left running and to end it takes two more. The cluster is that of KUBECONFIG, else one of our own. ROLLOUT_BENCH_ROUNDS sets how often the contenders take turns (3).
+// floor): a Pod created, awaited by a watch, filled, used, read and deleted. "same" is the floor with as many commands
+// as we start: to see what is left running and to end it takes two more. The cluster is that of KUBECONFIG, else one of
+// our own. ROLLOUT_BENCH_ROUNDS sets how often the contenders take turns (3), ROLLOUT_BENCH_IN_FLIGHT how many trials
+// run at once (1,8,32).
 import { spawnSync } from "node:child_process";
 import { mkdtempDisposableSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -19,7 +21,7 @@ import { takeTurns, type Outcome } from "./trials/take-turns.ts";
 import { writeTrivialTask } from "./trials/trivial-task.ts";
 
 const rounds = Number(process.env["ROLLOUT_BENCH_ROUNDS"] ?? 3);
-const numbersInFlight = [1, 8, 32];
+const numbersInFlight = (process.env["ROLLOUT_BENCH_IN_FLIGHT"] ?? "1,8,32").split(",").map(Number);
 const timeBar = 1.2;
 const moreCommands = 2;
 const bars = new Bars();
