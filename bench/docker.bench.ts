@@ -8,7 +8,7 @@ import { dockerProviderModule } from "../src/environments/docker/docker-provider
 import type { ProviderModule } from "../src/environments/environment.ts";
 import { benchMemory } from "./docker/memory.ts";
 import { openHarbor } from "./docker/harbor.ts";
-import { processesPerTrial, startCounting, type Counts } from "./docker/counts.ts";
+import { processesPerTrial, startCounting, type Counts } from "./trials/counts.ts";
 import { openBareEngine } from "./trials/bare-engine.ts";
 import { Bars } from "./trials/bars.ts";
 import { measure, median, rate, sumCosts, type Cost } from "./trials/measure.ts";

@@ -1,85 +1,125 @@
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../src/base/clock.ts";
-import { readHost } from "../../src/base/host.ts";
-import { silentLog } from "../../src/base/log.ts";
+import { keeperAlone } from "../../src/environments/guest/keeper.ts";
+import { readJsonLines } from "../../src/environments/json-lines.ts";
 import { ExecStream } from "../../src/environments/kubernetes/connection/exec-stream.ts";
-import { findCluster } from "../../src/environments/kubernetes/connection/find-cluster.ts";
-import { KubeClient } from "../../src/environments/kubernetes/connection/kube-client.ts";
-import type { Pod } from "../../src/environments/kubernetes/pods/pod.ts";
-import { mainState } from "../../src/environments/kubernetes/pods/pod.ts";
-import { PodWatch } from "../../src/environments/kubernetes/pods/pod-watch.ts";
+import type { KubeClient } from "../../src/environments/kubernetes/connection/kube-client.ts";
+import { mainContainer, mainState, type Pod } from "../../src/environments/kubernetes/pods/pod.ts";
+import { openApi } from "../../tests/kubernetes-rig/open-api.ts";
+import { makeArchives, type Archives } from "../trials/make-archives.ts";
 
 const never = new AbortController().signal;
-const podsPath = "/api/v1/namespaces/default/pods";
+const clock = systemClock;
 
+/** Trials on a cluster, with the calls that none can do without. */
 export interface BareCluster extends Disposable {
-  /** How many programs have been started in Pods since the cluster began. */
-  countExecs(): Promise<number>;
-  /** Trials that are nothing but calls: a Pod, so many programs that end at once, its removal. */
-  run(trials: number, inFlight: number, execs: number): Promise<void>;
+  readonly description: string;
+  /** With so many more commands that do nothing in each trial. */
+  run(trials: number, inFlight: number, moreCommands?: number): Promise<void>;
 }
 
-/** The API of a cluster without anything of ours around it but the connection. */
-export async function openBareCluster(kubeconfig: string, image: string): Promise<BareCluster> {
-  const host = readHost(process);
-  const options = { host, clock: systemClock, baseDir: host.cwd, kubeconfig, context: undefined, namespace: undefined };
-  const endpoint = await findCluster(options);
-  const pace = { callsPerSecond: 10_000, burst: 10_000 };
-  const client = new KubeClient({ endpoint, clock: systemClock, pace, patienceMs: 10_000 });
-  const session = randomUUID();
-  const selector = {
-    client,
-    clock: systemClock,
-    log: silentLog,
-    namespace: "default",
-    labelSelector: `bench=${session}`,
-  };
-  const watch = new PodWatch(selector);
+export interface BareClusterOptions {
+  readonly kubeconfig: string;
+  /** A folder for what is packed. */
+  readonly directory: string;
+  readonly taskDirectory: string;
+  readonly image: string;
+  /** What a Pod requests and is limited to, the same as ours. */
+  readonly resources: object;
+}
+
+/** The API of a cluster and nothing around it. */
+export async function openBareCluster(options: BareClusterOptions): Promise<BareCluster> {
+  const { kubeconfig, directory, taskDirectory, image, resources } = options;
+  const client = await openApi(kubeconfig, 0);
+  const { endpoint } = client;
+  const { gitVersion } = await client.json<{ gitVersion: string }>({ method: "GET", path: "/version", signal: never });
+  const archives = makeArchives(directory, taskDirectory);
+  const { namespace } = endpoint;
   return {
-    async countExecs() {
-      const answer = await client.open({ method: "GET", path: "/metrics", signal: never });
-      let text = "";
-      for await (const chunk of answer as AsyncIterable<Buffer>) text += chunk.toString("utf8");
-      const lines = text.matchAll(/^apiserver_request_total\{.*subresource="exec".*\} (\S+)$/gm);
-      return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
-    },
-    async run(trials, inFlight, execs) {
-      let left = trials;
+    description: `Kubernetes ${gitVersion} at ${endpoint.server.host}, ${image}`,
+    async run(trials, inFlight, moreCommands = 0) {
+      const session = randomUUID();
+      const bare: Bare = { client, namespace, session, image, resources, archives, waiting: new Map() };
+      using watch = await startWatch(bare);
+      let next = 0;
       const work = async (): Promise<void> => {
-        while (left-- > 0) await runOne(execs);
+        while (next++ < trials) await Promise.race([runTrial(bare, moreCommands), watch.lost]);
       };
       await Promise.all(Array.from({ length: inFlight }, work));
     },
-    [Symbol.dispose]() {
-      watch[Symbol.dispose]();
-      client[Symbol.dispose]();
-    },
+    [Symbol.dispose]: () => client[Symbol.dispose](),
   };
+}
 
-  async function runOne(execs: number): Promise<void> {
-    const name = `bare-${randomUUID()}`;
-    const container = {
-      name: "main",
-      image,
-      imagePullPolicy: "IfNotPresent",
-      command: ["sh", "-c", "trap 'exit 0' TERM; sleep 1000 & wait"],
-    };
-    const spec = { restartPolicy: "Never", automountServiceAccountToken: false, containers: [container] };
-    const json = { metadata: { name, labels: { bench: session } }, spec };
-    watch.note(await client.json<Pod>({ method: "POST", path: podsPath, json, signal: never }));
-    await watch.wait(name, (pod) => (pod !== null && mainState(pod)?.running ? true : undefined), never);
-    const address = { namespace: "default", pod: name, container: "main" };
-    for (let count = 0; count < execs; count++) {
-      using stream = await ExecStream.open(client, {
-        ...address,
-        command: ["true"],
-        clock: systemClock,
-        signal: never,
-      });
-      while ((await stream.next()).kind !== "exit");
+interface Bare {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly session: string;
+  readonly image: string;
+  readonly resources: object;
+  readonly archives: Archives;
+  /** Who waits for a Pod to run, by its name. */
+  readonly waiting: Map<string, () => void>;
+}
+
+async function startWatch({
+  client,
+  namespace,
+  session,
+  waiting,
+}: Bare): Promise<Disposable & { lost: Promise<never> }> {
+  const path = `/api/v1/namespaces/${namespace}/pods?watch=true&labelSelector=${encodeURIComponent(`bench=${session}`)}`;
+  const answer = await client.open({ method: "GET", path, signal: never });
+  const read = async (): Promise<never> => {
+    for await (const { object } of readJsonLines(answer)) {
+      const pod = object as Pod;
+      if (mainState(pod)?.running !== undefined) waiting.get(pod.metadata.name)?.();
     }
-    const gone = { gracePeriodSeconds: 1 };
-    await client.json({ method: "DELETE", path: `${podsPath}/${name}`, json: gone, signal: never });
-    watch.drop(name);
+    throw new Error("the watch has ended");
+  };
+  const lost = read();
+  lost.catch(() => {});
+  return { lost, [Symbol.dispose]: () => void answer.destroy() };
+}
+
+async function runTrial(bare: Bare, moreCommands: number): Promise<void> {
+  const { client, namespace, session, image, resources, archives, waiting } = bare;
+  const name = `bench-${randomUUID()}`;
+  const pods = `/api/v1/namespaces/${namespace}/pods`;
+  const container = { name: mainContainer, image, command: keeperAlone, resources, imagePullPolicy: "IfNotPresent" };
+  const place = { restartPolicy: "Never", terminationGracePeriodSeconds: 1, automountServiceAccountToken: false };
+  const spec = { ...place, enableServiceLinks: false, containers: [container] };
+  const metadata = { name, labels: { bench: session } };
+  const running = new Promise<void>((resolve) => waiting.set(name, resolve));
+  await client.json({ method: "POST", path: pods, json: { metadata, spec }, signal: never });
+  try {
+    await running;
+    await exec(bare, name, ["tar", "-x", "-p", "-f", "-", "-C", "/"], archives.solution);
+    await exec(bare, name, ["bash", "/oracle/solve.sh"]);
+    await exec(bare, name, ["tar", "-x", "-p", "-f", "-", "-C", "/"], archives.tests);
+    await exec(bare, name, ["bash", "/tests/test.sh"]);
+    for (let count = 0; count < moreCommands; count++) await exec(bare, name, ["true"]);
+    const logs = await exec(bare, name, ["tar", "-c", "-C", "/", "logs"]);
+    if (!logs.includes("1\n")) throw new Error("the trial on the cluster got no reward");
+  } finally {
+    waiting.delete(name);
+    const json = { gracePeriodSeconds: 1 };
+    await client.json({ method: "DELETE", path: `${pods}/${name}`, json, signal: never });
+  }
+}
+
+async function exec(bare: Bare, pod: string, command: readonly string[], input?: Buffer): Promise<Buffer> {
+  const { client, namespace } = bare;
+  const request = { namespace, pod, container: mainContainer, command, clock, signal: never };
+  using stream = await ExecStream.open(client, request);
+  if (input !== undefined) await stream.write(input);
+  await stream.endInput();
+  const output: Buffer[] = [];
+  for (;;) {
+    const part = await stream.next();
+    if (part.kind !== "exit") output.push(part.bytes);
+    else if (part.exitCode === 0) return Buffer.concat(output);
+    else throw new Error(`${command.join(" ")} ended with ${part.exitCode}: ${Buffer.concat(output).toString("utf8")}`);
   }
 }

@@ -1,7 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import { Agent, request, type RequestOptions } from "node:http";
-import { join } from "node:path";
+import { makeArchives, type Archives } from "./make-archives.ts";
 
 /** Trials on a Docker engine, with the calls that none can do without. */
 export interface BareEngine {
@@ -118,27 +116,4 @@ function send(options: RequestOptions, body: Buffer | undefined): Promise<Buffer
     asked.once("error", reject);
     asked.end(body);
   });
-}
-
-interface Archives {
-  readonly solution: Buffer;
-  readonly tests: Buffer;
-}
-
-function makeArchives(directory: string, taskDirectory: string): Archives {
-  for (const path of ["app", "logs/agent", "logs/verifier"]) mkdirSync(join(directory, path), { recursive: true });
-  const pack = (args: readonly string[]): Buffer => execFileSync("tar", ["-c", "--owner=0", "--group=0", ...args]);
-  return {
-    solution: pack([
-      "-C",
-      directory,
-      "app",
-      "logs",
-      "-C",
-      taskDirectory,
-      "--transform=s,^solution,oracle,",
-      "solution",
-    ]),
-    tests: pack(["-C", taskDirectory, "tests"]),
-  };
 }

@@ -14,7 +14,7 @@ import { priceOfPod } from "./pod-price.ts";
 import { awaitStart } from "./pods/await-start.ts";
 import { createPod } from "./pods/create-pod.ts";
 import { plannedVolumePaths, planPod, trialPaths } from "./pods/plan-pod.ts";
-import { mainContainer } from "./pods/pod.ts";
+import { imageOf, mainContainer } from "./pods/pod.ts";
 import { podName } from "./pods/pod-labels.ts";
 import { PodLife } from "./pods/pod-life.ts";
 import { removePod } from "./pods/remove-pod.ts";
@@ -56,11 +56,11 @@ async function makePod(
   ground: KubernetesGround,
   request: CreateEnvironmentRequest,
 ): Promise<KubernetesEnvironment | null> {
-  const { signal, image } = request;
+  const { signal } = request;
   const { client, clock, config, namespace, session, watch, timeoutMultiplier } = ground;
   const name = podName(request.name, randomUUID());
   const planned = plannedVolumePaths(config);
-  const volumePaths = planned.length === 0 && ground.nonRootImages.has(image) ? trialPaths : planned;
+  const volumePaths = planned.length === 0 && ground.nonRootImages.has(request.image) ? trialPaths : planned;
   const body = planPod({ request, config, name, session, volumePaths });
   let isMade = false;
   try {
@@ -80,12 +80,17 @@ async function makePod(
       patienceMs: config.reconnect_limit_sec * timeoutMultiplier * 1000,
     });
     const mounted = [...volumePaths, ...config.volumes.map(({ mount_path }) => mount_path)];
-    const found = await fill(ground, request, shell, mounted, volumePaths.length > 0);
+    const image = imageOf(watch.get(name) ?? pod);
+    const hasVolumes = volumePaths.length > 0;
+    const known = knownWhereabouts(ground, image, hasVolumes);
+    const found = known ?? (await fill(ground, request, shell, mounted, hasVolumes));
     if (found === null) {
       await removeFailed(ground, name);
       return null;
     }
-    const options = { ground, name, uid: pod.metadata.uid ?? "", shell, life, mounted, startedMs };
+    if (image !== "") ground.whereabouts.set(image, found);
+    const pending = known === null ? [] : request.place;
+    const options = { ground, name, uid: pod.metadata.uid ?? "", shell, life, mounted, pending, startedMs };
     const facts = planFacts(ground, request, watch.get(name) ?? pod);
     const pricePerHour = priceOfPod(request.limits, config);
     return new KubernetesEnvironment({ ...options, workdir: found.workdir, facts, pricePerHour });
@@ -93,6 +98,12 @@ async function makePod(
     if (isMade) await removeFailed(ground, name);
     throw error;
   }
+}
+
+// An image that was seen before needs no look around, so that its files can wait for what comes next.
+function knownWhereabouts({ whereabouts }: KubernetesGround, image: string, hasVolumes: boolean): Whereabouts | null {
+  const known = whereabouts.get(image) ?? null;
+  return known !== null && (known.uid === 0 || hasVolumes) ? known : null;
 }
 
 async function fill(

@@ -14,9 +14,8 @@ import { listProcesses } from "./commands/list-processes.ts";
 import { PodCommands } from "./commands/pod-commands.ts";
 import { isCannotStart, type PodShell } from "./commands/pod-shell.ts";
 import { wrapKubeError } from "./connection/kube-error.ts";
-import { copyIn } from "./copy-in.ts";
-import { copyOut } from "./copy-out.ts";
 import type { KubernetesGround } from "./kubernetes-ground.ts";
+import { PodFiles } from "./pod-files.ts";
 import { setPodNetwork } from "./pods/network-policy.ts";
 import { keptLabel } from "./pods/pod-labels.ts";
 import type { PodLife } from "./pods/pod-life.ts";
@@ -34,6 +33,8 @@ export interface KubernetesEnvironmentOptions {
   readonly life: PodLife;
   /** Paths where something is mounted; it can be emptied, and not removed. */
   readonly mounted: readonly string[];
+  /** What has to be in place before anybody looks. */
+  readonly pending: readonly Placement[];
   /** US dollars for an hour of it. */
   readonly pricePerHour: number;
   /** When it began to cost. */
@@ -47,7 +48,7 @@ export class KubernetesEnvironment implements Environment {
   readonly facts: { readonly [key: string]: FactValue };
   readonly #options: KubernetesEnvironmentOptions;
   readonly #commands: PodCommands;
-  #placing: Promise<unknown> = Promise.resolve();
+  readonly #files: PodFiles;
   #state: "running" | "stopped" | "destroyed" = "running";
   #endedMs: number | null = null;
   #removal: Promise<void> | null = null;
@@ -58,12 +59,14 @@ export class KubernetesEnvironment implements Environment {
     this.facts = options.facts;
     this.#options = options;
     this.#commands = new PodCommands(options.shell);
+    this.#files = new PodFiles(options);
   }
 
   async exec(request: ExecRequest): Promise<ExecResult> {
     request.signal.throwIfAborted();
     this.#assertThere();
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
+      await this.#files.placePending(request.signal);
       const { exitCode, outOfMemory } = await this.#commands.run(request);
       return { exitCode, signal: null, outOfMemory };
     });
@@ -72,13 +75,7 @@ export class KubernetesEnvironment implements Environment {
   async copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertThere();
-    const { shell, mounted } = this.#options;
-    // One after the other: a copy may take away what stands where another puts its own.
-    const placing = this.#placing.then(() =>
-      this.#ask("copy_failed", "copying into the Pod", signal, () => copyIn(items, { shell, mounted, signal })),
-    );
-    this.#placing = placing.catch(() => {});
-    await placing;
+    await this.#ask("copy_failed", "copying into the Pod", signal, () => this.#files.place(items, signal));
   }
 
   async copyFrom(request: CopyFromRequest): Promise<CopyReport> {
@@ -86,7 +83,7 @@ export class KubernetesEnvironment implements Environment {
     signal.throwIfAborted();
     this.#assertThere();
     const what = `copying ${source} out of the Pod`;
-    return this.#ask("copy_failed", what, signal, () => copyOut(this.#options.shell, request));
+    return this.#ask("copy_failed", what, signal, () => this.#files.copyOut(request));
   }
 
   async listProcesses(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
@@ -126,6 +123,7 @@ export class KubernetesEnvironment implements Environment {
     const json = { metadata: { labels: { [keptLabel]: "true" } } };
     await this.#ask("teardown_failed", "keeping the Pod", signal, async () => {
       await ground.client.json({ method: "PATCH", path, json, contentType: "application/merge-patch+json", signal });
+      await this.#files.placePending(signal);
       await this.#commands.endAll(signal);
     });
     this.#state = "stopped";

@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Host } from "../../base/host.ts";
 import type { Log } from "../../base/log.ts";
 import type { KubeClient } from "./connection/kube-client.ts";
+import type { Whereabouts } from "./copy-in.ts";
 import type { KubernetesConfig } from "./kubernetes-config-schema.ts";
 import type { PodWatch } from "./pods/pod-watch.ts";
 
@@ -20,6 +21,8 @@ export interface KubernetesGround {
   readonly timeoutMultiplier: number;
   /** Images whose user may not write to their root. */
   readonly nonRootImages: Set<string>;
+  /** Who runs commands and where, by the content of the image. */
+  readonly whereabouts: Map<string, Whereabouts>;
   readonly host: Host;
   readonly clock: Clock;
   readonly log: Log;

@@ -22,6 +22,7 @@ import { findCluster } from "./connection/find-cluster.ts";
 import { KubeClient } from "./connection/kube-client.ts";
 import { hasStatus, isPassing, KubeError, wrapKubeError } from "./connection/kube-error.ts";
 import { createKubernetesEnvironment } from "./create-kubernetes-environment.ts";
+import type { Whereabouts } from "./copy-in.ts";
 import { enterPod } from "./enter-pod.ts";
 import { buildKubernetesImage } from "./images/build-kubernetes-image.ts";
 import { planKubernetesImage } from "./images/plan-kubernetes-image.ts";
@@ -162,7 +163,8 @@ class KubernetesProvider implements EnvironmentProvider {
       const watch = new PodWatch({ client, clock, log, namespace, labelSelector });
       const podsPath = `/api/v1/namespaces/${namespace}/pods`;
       const nonRootImages = new Set<string>();
-      const shared = { client, watch, namespace, podsPath, session, config, timeoutMultiplier, nonRootImages };
+      const known = { nonRootImages, whereabouts: new Map<string, Whereabouts>() };
+      const shared = { client, watch, namespace, podsPath, session, config, timeoutMultiplier, ...known };
       return { ...shared, version: gitVersion, host, clock, log };
     } catch (error) {
       client[Symbol.dispose]();

@@ -47,7 +47,7 @@ acks() { local s n k; local -a files; local -A had=([o]=$hadOut [e]=$hadErr)
   done
   if [ "$s" = q ]; then rm -rf "$d"; echo >&9; else kill -KILL $$; fi; } 2>/dev/null
 send() { local size; read -r size < "$d/$1.$2.s" && printf '%s %s %s\\n' "$1" "$2" "$size" && cat "$d/$1.$2" || exit 1; }
-if [ "$may" = 1 ] && mkdir "$d" 2>/dev/null; then
+if [ "$may" = 1 ] && { [ -d "\${d%/*}" ] || mkdir -p "\${d%/*}"; } && mkdir "$d" 2>/dev/null; then
   mkfifo "$d/wake" "$d/rest" || exit 5
   supervise </dev/null >/dev/null 2>&1 &
 fi

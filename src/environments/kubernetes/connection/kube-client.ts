@@ -3,7 +3,7 @@ import { request as plainRequest, Agent as PlainAgent } from "node:http";
 import { Agent as SecureAgent, request as secureRequest, type AgentOptions } from "node:https";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
-import { checkServerIdentity } from "node:tls";
+import { checkServerIdentity, createSecureContext } from "node:tls";
 import type { Clock } from "../../../base/clock.ts";
 import { messageOf } from "../../../base/rollout-error.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
@@ -40,7 +40,8 @@ export class KubeClient implements Disposable {
   readonly #patienceMs: number;
   readonly #pace: CallPace;
   readonly #request: typeof plainRequest;
-  #agent: { readonly credentials: Credentials; readonly agent: PlainAgent } | null = null;
+  #agent: HeldAgent | null = null;
+  #passingAgent: HeldAgent | null = null;
 
   constructor({ endpoint, clock, pace, patienceMs }: KubeClientOptions) {
     this.endpoint = endpoint;
@@ -191,24 +192,34 @@ export class KubeClient implements Disposable {
   }
 
   #agentFor(credentials: Credentials): PlainAgent {
-    if (this.#agent?.credentials.cert === credentials.cert && this.#agent.credentials.key === credentials.key) {
-      return this.#agent.agent;
-    }
+    if (this.#agent !== null && isSame(this.#agent, credentials)) return this.#agent.agent;
     this.#agent?.agent.destroy();
     this.#agent = { credentials, agent: this.#makeAgent(credentials, true) };
     return this.#agent.agent;
   }
 
+  // It keeps no connection, but what makes the next one cheap: the parsed certificates and the server's tickets.
   #freshAgent(credentials: Credentials): PlainAgent {
-    return this.#makeAgent(credentials, false);
+    if (this.#passingAgent !== null && isSame(this.#passingAgent, credentials)) return this.#passingAgent.agent;
+    this.#passingAgent = { credentials, agent: this.#makeAgent(credentials, false) };
+    return this.#passingAgent.agent;
   }
 
   #makeAgent({ cert, key }: Credentials, keepAlive: boolean): PlainAgent {
     const { server, ca, isVerified, serverName } = this.endpoint;
     if (server.protocol === "http:") return new PlainAgent({ keepAlive });
-    const files = { ca: ca ?? undefined, cert: cert ?? undefined, key: key ?? undefined };
-    return new SecureAgent({ keepAlive, ...files, rejectUnauthorized: isVerified, ...namedAs(serverName) });
+    const secureContext = createSecureContext({ ca: ca ?? undefined, cert: cert ?? undefined, key: key ?? undefined });
+    return new SecureAgent({ keepAlive, secureContext, rejectUnauthorized: isVerified, ...namedAs(serverName) });
   }
+}
+
+interface HeldAgent {
+  readonly credentials: Credentials;
+  readonly agent: PlainAgent;
+}
+
+function isSame({ credentials }: HeldAgent, { cert, key }: Credentials): boolean {
+  return credentials.cert === cert && credentials.key === key;
 }
 
 // An address cannot be asked for by name, only looked for in the certificate.

@@ -78,7 +78,7 @@ function planContainer({ request, config, volumePaths }: PodPlanOptions): Record
     resources: planResources(request.limits, config),
     securityContext: planSecurity(config),
     volumeMounts: [
-      { name: "rollout", mountPath: plumbingPath },
+      ...(volumePaths.length === 0 ? [] : [{ name: "rollout", mountPath: plumbingPath }]),
       ...volumePaths.map((mountPath) => ({ name: volumeName(mountPath), mountPath })),
       ...config.volumes.map(({ mount_path, sub_path, read_only }, index) => ({
         name: `volume-${index}`,
@@ -92,7 +92,8 @@ function planContainer({ request, config, volumePaths }: PodPlanOptions): Record
 
 function planVolumes({ config, volumePaths }: PodPlanOptions): Record<string, unknown>[] {
   return [
-    { name: "rollout", emptyDir: {} },
+    // Who may write to the root needs none; a kubelet looks for a Pod's first volume only every 300 ms.
+    ...(volumePaths.length === 0 ? [] : [{ name: "rollout", emptyDir: {} }]),
     ...volumePaths.map((path) => ({ name: volumeName(path), emptyDir: {} })),
     ...config.volumes.map(({ source }, index) => ({ name: `volume-${index}`, ...source })),
   ];

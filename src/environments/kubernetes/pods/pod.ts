@@ -50,6 +50,11 @@ export function mainState(pod: Pod): ContainerState | undefined {
   return pod.status?.containerStatuses?.find(({ name }) => name === mainContainer)?.state;
 }
 
+/** What the image of a trial's container is by its content; empty when the kubelet has not told. */
+export function imageOf(pod: Pod): string {
+  return pod.status?.containerStatuses?.find(({ name }) => name === mainContainer)?.imageID ?? "";
+}
+
 /** The condition of that type. */
 export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
   return pod.status?.conditions?.find((condition) => condition.type === type);
