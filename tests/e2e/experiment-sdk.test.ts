@@ -14,7 +14,8 @@ export default defineExperiment({
   task: async (input, { params, signal }) => {
     if (input === 4) console.log("working on", input);
     if (input === "bad") throw new Error("no number");
-    if (input === "odd") return new Map([["when", new Date(0)], ["much", Number.NaN]]);
+    if (input === "odd") return new Map([["when", new Date(0)]]);
+    if (input === "nan") return { a: [1, Number.NaN] };
     if (input === "wait") return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("stopped"))));
     return withMetadata(params.factor * input, { tokens: 7 });
   },
@@ -146,6 +147,7 @@ test("both executors answer every call alike", async () => {
     failing: { aggregate: "failing", error: "not this time" },
     stopped: { cancelled: true, error: "stopped" },
     odd: { output: { when: "1970-01-01T00:00:00.000Z" } },
+    nan: { error: "what it returned has no form in JSON: NaN at output.a[1] is no number of JSON" },
   });
   expect(printed.join()).toContain("working on 4");
 });
@@ -156,10 +158,11 @@ async function callAll(executor: Executor, results: string): Promise<unknown> {
   const setUp = await executor.init({ max_workers: 2, params: { factor: 3 } });
   const input = (value: string | number) =>
     ({ id: "a", input: value, run_id: "a#1", repetition_number: 1, params: {} }) as const;
-  const [task, bad, odd] = [
+  const [task, bad, odd, nan] = [
     await executor.runTask(input(4)),
     await executor.runTask(input("bad")),
     await executor.runTask(input("odd")),
+    await executor.runTask(input("nan")),
   ];
   const stop = new AbortController();
   const waiting = executor.runTask(input("wait"), { signal: stop.signal }).catch(() => null);
@@ -181,6 +184,7 @@ async function callAll(executor: Executor, results: string): Promise<unknown> {
     task,
     bad,
     odd,
+    nan,
     stopped: { cancelled: (stopped as { cancelled?: boolean }).cancelled, error: stopped.error },
     evals,
     unknown,

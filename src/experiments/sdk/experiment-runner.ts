@@ -6,6 +6,7 @@ import { toJson } from "../../base/to-json.ts";
 import * as protocol from "../protocol.ts";
 import type { Executor, ExecutorCallOptions, InitRequest } from "./executor.ts";
 import type { AggregateCall, EvaluatorCall, Experiment, TaskCall } from "./experiment-definition.ts";
+import { findNotJson } from "./find-not-json.ts";
 import { readEvaluation, type ReadEvaluation } from "./read-evaluation.ts";
 import { readRunRecords } from "./run-records.ts";
 import { splitMetadata } from "./task-output.ts";
@@ -61,6 +62,8 @@ export class ExperimentRunner implements Executor {
       const time = startTime();
       try {
         const { output, metadata } = splitMetadata(await task(input.input, call));
+        const lost = findNotJson(output ?? null, "output");
+        if (lost !== null) throw new Error(`what it returned has no form in JSON: ${lost}`);
         return {
           run_id: runId,
           output: toJson(output ?? null).json,
