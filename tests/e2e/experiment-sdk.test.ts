@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { cannotRun } from "./rollout-cli.ts";
+import { cannotRun, makeRoom } from "./rollout-cli.ts";
 import { pythonVersion } from "../sdk/find-python.ts";
 
 const source = `
@@ -150,6 +150,25 @@ test("both executors answer every call alike", async () => {
     nan: { error: "what it returned has no form in JSON: NaN at output.a[1] is no number of JSON" },
   });
   expect(printed.join()).toContain("working on 4");
+});
+
+test("a definition that is none is told before anything runs, and so are params that it does not take", async () => {
+  const room = await makeRoom();
+  await room.write("one.jsonl", '{"id":"a","input":1}\n');
+  await room.write("odd.mjs", "export default { task: (input) => input, evaluator: {} };");
+  await room.write("list.mjs", "export default { task: (input) => input, evaluators: [() => 1] };");
+  await room.write("none.mjs", "export const task = (input) => input;");
+  await room.write("good.mjs", "export default { params: { factor: 2 }, task: (input) => input };");
+  const run = (file: string, ...more: string[]) => room.run(["experiment", file, "--dataset", "one.jsonl", ...more]);
+  const ends = [await run("odd.mjs"), await run("list.mjs"), await run("none.mjs")];
+  expect(ends.map(({ code }) => code)).toEqual([2, 2, 2]);
+  expect(ends[0]?.stderr).toContain('this is no experiment: evaluator: unknown member; did you mean "evaluators"?');
+  expect(ends[1]?.stderr).toContain("evaluators is an object of functions by name, not a list");
+  expect(ends[2]?.stderr).toContain("none.mjs has no default export with a task");
+  const refused = await run("good.mjs", "--param", "factro=3");
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain('param "factro": unknown param; did you mean "factor"?');
+  expect((await run("good.mjs", "--param", "factor=3")).code).toBe(0);
 });
 
 async function callAll(executor: Executor, results: string): Promise<unknown> {
