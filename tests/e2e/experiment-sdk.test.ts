@@ -171,6 +171,14 @@ test("a definition that is none is told before anything runs, and so are params 
   expect((await run("good.mjs", "--param", "factor=3")).code).toBe(0);
 });
 
+test("a request that cannot be run is refused before anything starts", async () => {
+  const run = (request: object) => runExperiment(request as Parameters<typeof runExperiment>[0]);
+  const experiment = { task: () => 1 };
+  await expect(run({ experiment, examples, repetition: 2 })).rejects.toThrow('did you mean "repetitions"?');
+  await expect(run({ experiment, file: "a.ts", examples })).rejects.toThrow("not experiment and file");
+  await expect(run({ file: "no-such.ts", examples })).rejects.toThrow("no-such.ts does not exist");
+});
+
 async function callAll(executor: Executor, results: string): Promise<unknown> {
   const { capabilities: _, ...discovered } = await executor.discover();
   const refused = await executor.init({ max_workers: 0, params: {} });
