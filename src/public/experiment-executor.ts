@@ -2,7 +2,6 @@
 import "../base/check-node.ts";
 import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { messageOf } from "../base/rollout-error.ts";
 import { openModuleLoader } from "../base/module-loader.ts";
 import type { Experiment } from "../experiments/sdk/experiment-definition.ts";
@@ -18,8 +17,7 @@ const writeError = (text: string): void => void process.stderr.write(text);
 try {
   using loader = openModuleLoader(resolve(import.meta.dirname, ".."));
   const { default: experiment } = await loader.load(resolve(file));
-  if (typeof experiment !== "object" || experiment === null || !("task" in experiment))
-    throw new Error(`${pathToFileURL(file).href} has no default export with a task`);
+  if (experiment === undefined) throw new Error(`${file} has no default export with a task`);
   await serveExperiment(experiment as Experiment, { input: process.stdin, write, writeError, redirect });
   // What is on its way would be lost with the process.
   await new Promise<void>((resolve) => (answers ? answers.end(resolve) : plainWrite("", () => resolve())));

@@ -16,13 +16,13 @@ export type { ExecutorNote } from "../experiments/executor/executor-voice.ts";
 export type { ExperimentSummary } from "../experiments/run/experiment-tally.ts";
 export { createExecutor } from "../experiments/sdk/create-executor.ts";
 export type { Executor, ExecutorCallOptions, InitRequest } from "../experiments/sdk/executor.ts";
-export {
-  defineExperiment,
-  type AggregateCall,
-  type Evaluation,
-  type EvaluatorCall,
-  type Experiment,
-  type TaskCall,
+export { defineExperiment } from "../experiments/sdk/define-experiment.ts";
+export type {
+  AggregateCall,
+  Evaluation,
+  EvaluatorCall,
+  Experiment,
+  TaskCall,
 } from "../experiments/sdk/experiment-definition.ts";
 export type { ExampleInput, ExperimentResult } from "../experiments/sdk/run-experiment.ts";
 export type { RecordedEvaluation, RunRecord, RunRecords } from "../experiments/sdk/run-records.ts";

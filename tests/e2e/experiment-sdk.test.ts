@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { cannotRun } from "./rollout-cli.ts";
+import { cannotRun, makeRoom } from "./rollout-cli.ts";
 import { pythonVersion } from "../sdk/find-python.ts";
 
 const source = `
@@ -14,7 +14,8 @@ export default defineExperiment({
   task: async (input, { params, signal }) => {
     if (input === 4) console.log("working on", input);
     if (input === "bad") throw new Error("no number");
-    if (input === "odd") return new Map([["when", new Date(0)], ["much", Number.NaN]]);
+    if (input === "odd") return new Map([["when", new Date(0)]]);
+    if (input === "nan") return { a: [1, Number.NaN] };
     if (input === "wait") return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("stopped"))));
     return withMetadata(params.factor * input, { tokens: 7 });
   },
@@ -146,8 +147,36 @@ test("both executors answer every call alike", async () => {
     failing: { aggregate: "failing", error: "not this time" },
     stopped: { cancelled: true, error: "stopped" },
     odd: { output: { when: "1970-01-01T00:00:00.000Z" } },
+    nan: { error: "what it returned has no form in JSON: NaN at output.a[1] is no number of JSON" },
   });
   expect(printed.join()).toContain("working on 4");
+});
+
+test("a definition that is none is told before anything runs, and so are params that it does not take", async () => {
+  const room = await makeRoom();
+  await room.write("one.jsonl", '{"id":"a","input":1}\n');
+  await room.write("odd.mjs", "export default { task: (input) => input, evaluator: {} };");
+  await room.write("list.mjs", "export default { task: (input) => input, evaluators: [() => 1] };");
+  await room.write("none.mjs", "export const task = (input) => input;");
+  await room.write("good.mjs", "export default { params: { factor: 2 }, task: (input) => input };");
+  const run = (file: string, ...more: string[]) => room.run(["experiment", file, "--dataset", "one.jsonl", ...more]);
+  const ends = [await run("odd.mjs"), await run("list.mjs"), await run("none.mjs")];
+  expect(ends.map(({ code }) => code)).toEqual([2, 2, 2]);
+  expect(ends[0]?.stderr).toContain('this is no experiment: evaluator: unknown member; did you mean "evaluators"?');
+  expect(ends[1]?.stderr).toContain("evaluators is an object of functions by name, not a list");
+  expect(ends[2]?.stderr).toContain("none.mjs has no default export with a task");
+  const refused = await run("good.mjs", "--param", "factro=3");
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain('param "factro": unknown param; did you mean "factor"?');
+  expect((await run("good.mjs", "--param", "factor=3")).code).toBe(0);
+});
+
+test("a request that cannot be run is refused before anything starts", async () => {
+  const run = (request: object) => runExperiment(request as Parameters<typeof runExperiment>[0]);
+  const experiment = { task: () => 1 };
+  await expect(run({ experiment, examples, repetition: 2 })).rejects.toThrow('did you mean "repetitions"?');
+  await expect(run({ experiment, file: "a.ts", examples })).rejects.toThrow("not experiment and file");
+  await expect(run({ file: "no-such.ts", examples })).rejects.toThrow("no-such.ts does not exist");
 });
 
 async function callAll(executor: Executor, results: string): Promise<unknown> {
@@ -156,10 +185,11 @@ async function callAll(executor: Executor, results: string): Promise<unknown> {
   const setUp = await executor.init({ max_workers: 2, params: { factor: 3 } });
   const input = (value: string | number) =>
     ({ id: "a", input: value, run_id: "a#1", repetition_number: 1, params: {} }) as const;
-  const [task, bad, odd] = [
+  const [task, bad, odd, nan] = [
     await executor.runTask(input(4)),
     await executor.runTask(input("bad")),
     await executor.runTask(input("odd")),
+    await executor.runTask(input("nan")),
   ];
   const stop = new AbortController();
   const waiting = executor.runTask(input("wait"), { signal: stop.signal }).catch(() => null);
@@ -181,6 +211,7 @@ async function callAll(executor: Executor, results: string): Promise<unknown> {
     task,
     bad,
     odd,
+    nan,
     stopped: { cancelled: (stopped as { cancelled?: boolean }).cancelled, error: stopped.error },
     evals,
     unknown,

@@ -179,15 +179,37 @@ test("for people there is a line for each rule, and the talk of one that failed"
   expect(stdout).toContain("1 ok, 1 failed, 0 not offered");
 });
 
-test("a command that cannot be started fails at once; a wrong word is told before", async () => {
+test("what cannot be started, a file that is not there and a wrong word are told before", async () => {
   const room = await makeRoom();
-  const { code, stdout } = await room.run(["executor", "check", "--", "no-such-program"]);
-  expect(code).toBe(1);
-  expect(stdout).toContain("it cannot be started");
+  const ends = await Promise.all([
+    room.run(["executor", "check", "--", "no-such-program"]),
+    room.run(["executor", "check", "--", "./no/such", "--flag"]),
+    room.run(["executor", "check", "nosuch.py"]),
+  ]);
+  expect(ends.map(({ code }) => code)).toEqual([2, 2, 2]);
+  expect(ends[0].stderr).toContain("no-such-program cannot be started: there is no such program");
+  expect(ends[1].stderr).toContain("./no/such cannot be started: there is no such program");
+  expect(ends[2].stderr).toContain("nosuch.py does not exist");
   const unknown = await room.run(["executor", "check", "--rule", "discovre", "--", "true"]);
   expect(unknown.code).toBe(2);
   expect(unknown.stderr).toContain('discovre: unknown rule; did you mean "discover"?');
   expect((await room.run(["executor", "check", "--input", "{", "--", "true"])).code).toBe(2);
+});
+
+test.each(["discover", "init"])("the error in the answer to discover is told by the rule %s", limit, async (rule) => {
+  const words = ["--rule", rule, "--", process.execPath, oddExecutor];
+  const { rules } = await check(await makeRoom(), words, { ODD: "discover-error" });
+  expect(rules.map(({ why }) => why)).toEqual(["discover was answered with an error: the task is missing"]);
+});
+
+test.each([
+  ["evaluators", "eval-null", /"right" to eval#1 exceeded .*; an answer came with run_id null, not eval#1$/],
+  ["evaluators", "eval-name", /"right" to eval#1 exceeded .*; an answer came with evaluator Right, not right$/],
+  ["task", "task", /task task#1 exceeded .*; an answer came without run_id, not task#1$/],
+])("an answer of another run is told when none of this one came: %s, %s", limit, async (rule, odd, why) => {
+  const words = ["--input", "3", "--expected", "6", "--timeout", "5", "--rule", rule];
+  const { rules } = await check(await makeRoom(), [...words, "--", process.execPath, oddExecutor], { ODD: odd });
+  expect(rules[0]?.why).toMatch(why);
 });
 
 const wordInputs = ["--input", '"three small words"', "--expected", "3", "--bad-input", "7"];

@@ -67,6 +67,7 @@ function hear(line) {
 
 function discover({ capabilities }) {
   if (odd === "discover") return say({ name: "odd" });
+  if (odd === "discover-error") return say({ error: "the task is missing" });
   const extras =
     capabilities === undefined
       ? {}
@@ -111,7 +112,9 @@ function runEval({ input, evaluators = ["right", "small"] }, head) {
     if (!isKnown && odd === "unknown-evaluator") return;
     const score = odd === "evaluators" ? "1" : isKnown ? 1 : null;
     const error = isKnown ? null : `unknown evaluator ${evaluator}`;
-    say({ ...head, run_id: input.run_id ?? input.example.run_id, evaluator, score, metadata: {}, error });
+    const run_id = odd === "eval-null" ? null : (input.run_id ?? input.example.run_id);
+    const name = odd === "eval-name" ? evaluator.replace("r", "R") : evaluator;
+    say({ ...head, run_id, evaluator: name, score, metadata: {}, error });
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import type { Json } from "../../base/json.ts";
 import { plainJson } from "../../base/plain-json.ts";
@@ -32,6 +33,7 @@ export async function executorCheckCommand(
   if (!(options.timeout > 0)) throw new RolloutError("usage_invalid", "--timeout must be a number of seconds above 0");
   const [only = "", ...others] = given;
   const isFile = others.length === 0 && files.includes(extname(only));
+  if (isFile && !existsSync(resolve(host.cwd, only))) throw new RolloutError("not_found", `${only} does not exist`);
   const command = isFile
     ? chooseCommand({ file: resolve(host.cwd, only), executor: undefined, execPath: host.execPath, packageDir })
     : given;

@@ -14,11 +14,18 @@ export async function setUp(
   more: JsonObject = {},
 ): Promise<void> {
   talk.say(used === undefined ? { cmd: "discover" } : { cmd: "discover", capabilities: used });
-  check("discover-answer", await talk.take("the answer to discover", (message) => "evaluators" in message));
+  await takeDiscovery(talk);
   const extras = used === undefined ? {} : { capabilities: used, ...more };
   talk.say({ cmd: "init", max_workers: 4, params: subject.discovered.params, ...extras });
   const answer = check("init-answer", await talk.take("the answer to init", (message) => "ok" in message));
   assert.equal(answer["ok"], true, `init was refused: ${text(answer["error"])}`);
+}
+
+/** The answer to discover; one that tells an error is refused with it. */
+export async function takeDiscovery(talk: Conversation): Promise<JsonObject> {
+  const answer = await talk.take("the answer to discover", (message) => !("log" in message));
+  assert.ok(!answer["error"], `discover was answered with an error: ${text(answer["error"])}`);
+  return check("discover-answer", answer);
 }
 
 /** Sends a task and waits for its answer, whatever it says. */
@@ -35,7 +42,9 @@ export async function runTask(
 /** The answer to a task. */
 export async function takeTask(talk: Conversation, runId: string): Promise<JsonObject> {
   const isIt = (message: JsonObject): boolean => message["run_id"] === runId && !("evaluator" in message);
-  return check("task-answer", await talk.take(`the answer to the task ${runId}`, isIt));
+  const describeOther = (message: JsonObject): string | null =>
+    "output" in message || "error" in message ? describeRunId(message, runId) : null;
+  return check("task-answer", await talk.take(`the answer to the task ${runId}`, isIt, describeOther));
 }
 
 /** Asks for one evaluation in the way that the executor understands. */
@@ -53,7 +62,20 @@ export async function runEval(
 /** The answer of an evaluator. */
 export async function takeEval(talk: Conversation, evaluator: string, runId: string): Promise<JsonObject> {
   const isIt = (message: JsonObject): boolean => message["evaluator"] === evaluator && message["run_id"] === runId;
-  return check("eval-answer", await talk.take(`the answer of the evaluator "${evaluator}" to ${runId}`, isIt));
+  const what = `the answer of the evaluator "${evaluator}" to ${runId}`;
+  return check("eval-answer", await talk.take(what, isIt, describeOther));
+
+  function describeOther(message: JsonObject): string | null {
+    if (!("score" in message || "evaluator" in message || "error" in message)) return null;
+    if (message["run_id"] !== runId) return describeRunId(message, runId);
+    return `an answer came with evaluator ${text(message["evaluator"])}, not ${evaluator}`;
+  }
+}
+
+function describeRunId(message: JsonObject, wanted: string): string {
+  const found = "run_id" in message ? `with run_id ${text(message["run_id"])}` : "without run_id";
+  const error = message["error"] ? ` (its error: ${text(message["error"])})` : "";
+  return `an answer came ${found}, not ${wanted}${error}`;
 }
 
 /** Shows that the executor still answers. */

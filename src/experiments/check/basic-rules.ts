@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../base/json.ts";
-import { check, runEval, runTask, setUp, shutDown, stillAnswers, takeEval, takeTask, text } from "./ask.ts";
+import {
+  check,
+  runEval,
+  runTask,
+  setUp,
+  shutDown,
+  stillAnswers,
+  takeDiscovery,
+  takeEval,
+  takeTask,
+  text,
+} from "./ask.ts";
 import { evalInput, NotOffered, taskInput, type CheckRule, type CheckSubject } from "./check-rule.ts";
 
 const inFlight = 4;
@@ -14,7 +25,7 @@ export const basicRules: readonly CheckRule[] = [
     async run(subject) {
       const talk = subject.open();
       talk.say({ cmd: "discover" });
-      check("discover-answer", await talk.take("the answer to discover", (message) => !("log" in message)));
+      await takeDiscovery(talk);
     },
   },
   {

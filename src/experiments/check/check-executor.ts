@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import { findTool } from "../../base/find-tool.ts";
 import { noSecrets } from "../../base/redactor.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { describeUnknown } from "../../base/suggest.ts";
@@ -35,7 +36,7 @@ export const ruleNames: readonly string[] = [...basicRules, ...extraRules].map((
 
 const nothing: DiscoverAnswer = { protocol_version: "", evaluators: [], params: {} };
 
-/** Checks an executor against every rule of the protocol, each in a process of its own. Rejects only when it is aborted. */
+/** Checks an executor against every rule of the protocol, each in a process of its own. Rejects when there is no such rule or program, or it is aborted. */
 export async function checkExecutor(request: CheckExecutorRequest): Promise<readonly RuleVerdict[]> {
   const { only } = request;
   const isWanted = (name: string): boolean => only.length === 0 || only.includes(name);
@@ -43,6 +44,7 @@ export async function checkExecutor(request: CheckExecutorRequest): Promise<read
   for (const name of only)
     if (!ruleNames.includes(name))
       throw new RolloutError("usage_invalid", `${name}: ${describeUnknown("rule", name, ruleNames)}`);
+  checkProgram(request);
   const subject = await meet(request);
   const verdicts: RuleVerdict[] = [];
   const strays: { readonly rule: string; readonly line: string }[] = [];
@@ -65,6 +67,16 @@ export async function checkExecutor(request: CheckExecutorRequest): Promise<read
   };
   request.onVerdict(last);
   return [...verdicts, last];
+}
+
+function checkProgram({ command, env, cwd }: ProcessWish): void {
+  const [program = ""] = command;
+  const isPath = program.includes("/");
+  const directories = isPath ? resolve(cwd, dirname(program)) : (env["PATH"] ?? "/usr/bin:/bin");
+  if (findTool(basename(program), directories) === null)
+    throw new RolloutError("not_found", `${program} cannot be started: there is no such program`, {
+      hint: isPath ? "it must be there and executable" : "it must be on the PATH, or be given with its path",
+    });
 }
 
 type Known = Pick<CheckSubject, "discovered" | "capabilities" | "isMarked">;

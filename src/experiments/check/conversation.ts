@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import { messageOf } from "../../base/rollout-error.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { ExecutorProcess } from "../executor/executor-process.ts";
@@ -73,18 +74,21 @@ export class Conversation implements AsyncDisposable {
     this.#process.endInput();
   }
 
-  /** The first message of a kind, once it is there; rejects when it does not come. */
-  async take(what: string, isIt: (message: JsonObject) => boolean): Promise<JsonObject> {
-    using deadline = this.#startDeadline(what);
-    for (;;) {
-      const found = this.#heard.find(isIt);
-      if (found !== undefined) {
-        this.#heard = this.#heard.filter((message) => message !== found);
-        return found;
-      }
-      if (this.#process.how !== null) throw new Error(`${what} did not come: ${this.#process.how}`);
-      const news = this.#news.promise;
-      await raceWithSignal(news, deadline.signal, () => {});
+  /**
+   * The first message of a kind, once it is there; rejects when it does not come, with what `describeOther` says of one that
+   * came in its place.
+   */
+  async take(
+    what: string,
+    isIt: (message: JsonObject) => boolean,
+    describeOther: (message: JsonObject) => string | null = () => null,
+  ): Promise<JsonObject> {
+    try {
+      return await this.#await(what, isIt);
+    } catch (error) {
+      const other = this.#heard.map(describeOther).find((words) => words !== null);
+      if (other === undefined || this.#options.signal.aborted) throw error;
+      throw new Error(`${messageOf(error)}; ${other}`, { cause: error });
     }
   }
 
@@ -97,6 +101,20 @@ export class Conversation implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#process.signal("SIGKILL");
     await this.#process.gone;
+  }
+
+  async #await(what: string, isIt: (message: JsonObject) => boolean): Promise<JsonObject> {
+    using deadline = this.#startDeadline(what);
+    for (;;) {
+      const found = this.#heard.find(isIt);
+      if (found !== undefined) {
+        this.#heard = this.#heard.filter((message) => message !== found);
+        return found;
+      }
+      if (this.#process.how !== null) throw new Error(`${what} did not come: ${this.#process.how}`);
+      const news = this.#news.promise;
+      await raceWithSignal(news, deadline.signal, () => {});
+    }
   }
 
   #startDeadline(what: string): ReturnType<typeof startDeadline> {

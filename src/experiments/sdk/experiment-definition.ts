@@ -56,8 +56,3 @@ export interface Experiment<Params extends JsonObject = JsonObject> {
   /** Evaluators of the whole run, asked once when all of it has ended. */
   readonly aggregates?: Readonly<Record<string, (call: AggregateCall<Params>) => Evaluation | Promise<Evaluation>>>;
 }
-
-/** An experiment for `rollout experiment` to find as a file's default export; it is returned as it is. */
-export function defineExperiment<Params extends JsonObject>(experiment: Experiment<Params>): Experiment<Params> {
-  return experiment;
-}

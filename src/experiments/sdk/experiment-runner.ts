@@ -4,8 +4,11 @@ import { messageOf } from "../../base/rollout-error.ts";
 import { describeUnknown } from "../../base/suggest.ts";
 import { toJson } from "../../base/to-json.ts";
 import * as protocol from "../protocol.ts";
+import { checkDefinition } from "./check-definition.ts";
 import type { Executor, ExecutorCallOptions, InitRequest } from "./executor.ts";
 import type { AggregateCall, EvaluatorCall, Experiment, TaskCall } from "./experiment-definition.ts";
+import { findNotJson } from "./find-not-json.ts";
+import { findWrongParam } from "./find-wrong-param.ts";
 import { readEvaluation, type ReadEvaluation } from "./read-evaluation.ts";
 import { readRunRecords } from "./run-records.ts";
 import { splitMetadata } from "./task-output.ts";
@@ -21,6 +24,7 @@ export class ExperimentRunner implements Executor {
   #params: JsonObject;
 
   constructor(experiment: Experiment) {
+    checkDefinition(experiment);
     this.#experiment = experiment;
     this.#params = experiment.params ?? {};
   }
@@ -41,6 +45,8 @@ export class ExperimentRunner implements Executor {
   async init({ max_workers: maxWorkers, params }: InitRequest): Promise<protocol.InitAnswer> {
     if (!Number.isSafeInteger(maxWorkers) || maxWorkers < 1)
       return { ok: false, error: `max_workers is a whole number from 1, not ${JSON.stringify(maxWorkers)}` };
+    const wrong = findWrongParam(this.#experiment.params, params);
+    if (wrong !== null) return { ok: false, error: wrong };
     this.#params = { ...this.#experiment.params, ...params };
     return { ok: true };
   }
@@ -61,6 +67,8 @@ export class ExperimentRunner implements Executor {
       const time = startTime();
       try {
         const { output, metadata } = splitMetadata(await task(input.input, call));
+        const lost = findNotJson(output ?? null, "output");
+        if (lost !== null) throw new Error(`what it returned has no form in JSON: ${lost}`);
         return {
           run_id: runId,
           output: toJson(output ?? null).json,

@@ -17,6 +17,7 @@ import type { ExampleSource } from "../examples/example-source.ts";
 import { openExampleFile } from "../examples/open-example-file.ts";
 import type { Example } from "../run/example.ts";
 import type { ExperimentSummary } from "../run/experiment-tally.ts";
+import { checkRunRequest } from "./check-run-request.ts";
 import { adoptExecutor } from "./adopt-executor.ts";
 import { openCollectedOutput } from "./collected-output.ts";
 import { createExecutor } from "./create-executor.ts";
@@ -86,6 +87,7 @@ export async function runExperiment<Params extends JsonObject>(
   request: RunExperimentRequest<Params>,
   place: ExperimentPlace,
 ): Promise<ExperimentResult> {
+  checkRunRequest(request, place.host.cwd);
   const { maxWorkers = 4, repetitions = 1, taskLimitMs = limitMs, evalLimitMs = limitMs } = request;
   for (const [name, value] of Object.entries({ maxWorkers, repetitions }))
     if (!Number.isSafeInteger(value) || value < 1)
