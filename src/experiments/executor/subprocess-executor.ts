@@ -19,7 +19,7 @@ import {
 } from "./executor.ts";
 import { ExecutorProcess } from "./executor-process.ts";
 import type { ExecutorListener } from "./executor-voice.ts";
-import { PendingAnswers, type Pending } from "./pending-answers.ts";
+import { PendingAnswers, type Pending, type Waiter } from "./pending-answers.ts";
 import { keyOf, readDiscovered, readLog } from "./read-message.ts";
 import { errorOf, numberOf, readAggregate, readEvalOutcome, readTaskOutcome } from "./read-outcome.ts";
 
@@ -223,21 +223,34 @@ export class SubprocessExecutor implements Executor {
     }
   }
 
-  #ask<T>({ key, runId, what, bounds, read }: Call<T>, write: (id: string) => string): Promise<T> {
-    const { limitMs, signal } = bounds;
+  #ask<T>(call: Call<T>, write: (id: string) => string): Promise<T> {
+    const { signal } = call.bounds;
     if (this.#process.how !== null) return Promise.reject(new ExecutorLost(this.#process.how));
     if (signal.aborted) return Promise.reject(signal.reason);
-    const id = ++this.#count;
     return new Promise((settle, reject) => {
-      const resolve = (members: Members): void => settle(read(members));
-      const dueAt = this.#options.clock.monotonic() + limitMs;
-      const onExceeded = (reason: unknown): void => this.#end(pending, reason);
-      const pending: Pending = { id, key, runId, what, limitMs, dueAt, signal, onExceeded, resolve, reject };
+      const pending = this.#expect(call, { resolve: (members) => settle(call.read(members)), reject });
       this.#follow(signal);
       this.#pending.add(pending);
       this.#limits.add(pending);
-      this.#process.write(write(this.#used.has("ids") ? `,"id":${id}` : ""));
+      this.#process.write(write(this.#used.has("ids") ? `,"id":${pending.id}` : ""));
     });
+  }
+
+  /** Apart from where it is asked, so that its function holds on to no more than it needs. */
+  #expect({ key, runId, what, bounds }: Omit<Call<unknown>, "read">, waiter: Waiter): Pending {
+    const { limitMs, signal } = bounds;
+    const pending: Pending = {
+      id: ++this.#count,
+      key,
+      runId,
+      what,
+      limitMs,
+      dueAt: this.#options.clock.monotonic() + limitMs,
+      signal,
+      onExceeded: (reason) => this.#end(pending, reason),
+      waiter,
+    };
+    return pending;
   }
 
   #follow(signal: AbortSignal): void {
@@ -264,7 +277,7 @@ export class SubprocessExecutor implements Executor {
   #end(pending: Pending, reason: unknown): void {
     this.#limits.delete(pending);
     this.#giveUp(pending);
-    pending.reject(reason);
+    release(pending)?.reject(reason);
   }
 
   #giveUp(pending: Pending): void {
@@ -301,7 +314,9 @@ export class SubprocessExecutor implements Executor {
     const pending = this.#pending.take(numberOf(members, "id"), key);
     if (pending !== null) {
       this.#limits.delete(pending);
-      return pending.resolve(hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members);
+      return release(pending)?.resolve(
+        hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members,
+      );
     }
     const why = this.#pending.explain(key);
     if (!this.#pending.owesAny) {
@@ -322,7 +337,7 @@ export class SubprocessExecutor implements Executor {
     this.#control?.reject(error);
     for (const pending of this.#pending.all) {
       this.#pending.giveUp(pending);
-      pending.reject(error);
+      release(pending)?.reject(error);
     }
   }
 
@@ -335,6 +350,13 @@ export class SubprocessExecutor implements Executor {
 }
 
 const nonFiniteMark = "rollout_non_finite";
+
+/** Tables that have outgrown their place still point to what stood in them: it may not hold on to a whole run. */
+function release(pending: Pending): Waiter | null {
+  const { waiter } = pending;
+  pending.waiter = null;
+  return waiter;
+}
 
 function isControl(members: Members): boolean {
   return members.has("ok") || members.has("protocol_version") || (members.has("error") && !members.has("run_id"));
