@@ -97,15 +97,7 @@ export class SubprocessExecutor implements Executor {
 
   /** Starts an executor and sets it up; rejects when it cannot be used. */
   static async start(options: SubprocessOptions & ExecutorSetup): Promise<SubprocessExecutor> {
-    const executor = await SubprocessExecutor.open(options);
-    try {
-      await executor.setUp(options);
-      return executor;
-    } catch (error) {
-      await executor[Symbol.asyncDispose]();
-      options.signal.throwIfAborted();
-      throw error;
-    }
+    return await (await SubprocessExecutor.open(options)).setUpOrEnd(options);
   }
 
   /** Starts an executor and asks what it has; nothing runs before it is set up. */
@@ -180,6 +172,18 @@ export class SubprocessExecutor implements Executor {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#process.signal("SIGKILL");
     await this.#process.gone;
+  }
+
+  /** The same executor, ready for tasks; one that refuses is ended. */
+  async setUpOrEnd(setup: ExecutorSetup): Promise<this> {
+    try {
+      await this.setUp(setup);
+      return this;
+    } catch (error) {
+      await this[Symbol.asyncDispose]();
+      this.#options.signal.throwIfAborted();
+      throw error;
+    }
   }
 
   /** Rejects when it refuses. */
