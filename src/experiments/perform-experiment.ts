@@ -7,8 +7,14 @@ import { ExecutorPool, type PoolMember } from "./executor/executor-pool.ts";
 import type { ExperimentOutput } from "./output/experiment-output.ts";
 import type { AggregateAnswer, DiscoverAnswer } from "./protocol.ts";
 import { askAggregates, resultLine } from "./run/ask-aggregates.ts";
-import type { Example } from "./run/example.ts";
-import { runExperiment, type DueRun, type ExperimentRules, type FinishedRun } from "./run/experiment-run.ts";
+import type { Example, PlannedRun } from "./run/example.ts";
+import {
+  runExperiment,
+  type DueRun,
+  type ExperimentRules,
+  type ExperimentRunOptions,
+  type FinishedRun,
+} from "./run/experiment-run.ts";
 import { ExperimentTally, type ExperimentSummary } from "./run/experiment-tally.ts";
 import { planRuns } from "./run/plan-runs.ts";
 import { runPhased } from "./run/run-phased.ts";
@@ -27,7 +33,7 @@ export interface ExperimentOptions {
   readonly isPhased: boolean;
   /** How many examples there are. */
   readonly exampleCount: number;
-  readonly examples: () => AsyncIterable<Example>;
+  readonly examples: () => AsyncIterable<Iterable<Example>>;
   /** Evaluates these instead of running the examples. */
   readonly kept?: KnownRuns | undefined;
   /** Opens where results go once it is known what the experiment is. */
@@ -111,7 +117,9 @@ async function performRuns(options: ExperimentOptions, performance: Performance)
     output,
     clock,
     signal,
-    nextRun: takeInTurn(options.kept?.runs(discovered.evaluators) ?? dueRuns(options, output)),
+    nextRun: options.kept
+      ? takeInTurn(options.kept.runs(discovered.evaluators))
+      : takeEach(planRuns(options.examples(), options.repetitions), output.findEarlier),
     onStarted: tally.begin.bind(tally),
     onFinished(finished: FinishedRun) {
       tally.finish(finished);
@@ -124,16 +132,32 @@ async function performRuns(options: ExperimentOptions, performance: Performance)
   return await askAggregates({ ...run, names, resultsPath: results.path, limitMs: rules.evalLimitMs });
 }
 
-/** All runs in order, each with what an earlier sitting left of it. */
-async function* dueRuns(
-  { examples, repetitions }: ExperimentOptions,
-  { findEarlier }: ExperimentOutput,
-): AsyncGenerator<DueRun, void> {
-  for await (const run of planRuns(examples(), repetitions))
-    yield { run, known: findEarlier === null ? null : await findEarlier(run) };
+/** Each planned run in its turn, with what an earlier sitting left of it; at once where nothing has to be waited for. */
+function takeEach(
+  planned: AsyncIterable<Iterable<PlannedRun>>,
+  findEarlier: ExperimentOutput["findEarlier"],
+): ExperimentRunOptions["nextRun"] {
+  const groups = planned[Symbol.asyncIterator]();
+  let group: Iterator<PlannedRun> = [].values();
+  const find = async (run: PlannedRun): Promise<DueRun> => ({ run, known: (await findEarlier?.(run)) ?? null });
+  const takeHere = (): DueRun | Promise<DueRun> | null => {
+    const { value, done } = group.next();
+    if (done === true) return null;
+    return findEarlier === null ? { run: value, known: null } : find(value);
+  };
+  const takeNext = async (): Promise<DueRun | null> => {
+    for (;;) {
+      const next = await groups.next();
+      if (next.done === true) return null;
+      group = next.value[Symbol.iterator]();
+      const due = takeHere();
+      if (due !== null) return await due;
+    }
+  };
+  return () => takeHere() ?? takeNext();
 }
 
-function takeInTurn(runs: AsyncIterable<DueRun>): () => Promise<DueRun | null> {
+function takeInTurn(runs: AsyncIterable<DueRun>): ExperimentRunOptions["nextRun"] {
   const iterator = runs[Symbol.asyncIterator]();
   return async () => {
     const { value, done } = await iterator.next();

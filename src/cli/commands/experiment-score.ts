@@ -5,6 +5,7 @@ import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import type { DueRun } from "../../experiments/run/experiment-run.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
+import { beginExecutor } from "../experiment/begin-executor.ts";
 import { scoredBy } from "../experiment/scored-by.ts";
 import { showWords } from "../experiment/show-words.ts";
 import { findExperiment, openExperimentPlace, type PlaceOptions } from "../experiment/open-experiment-place.ts";
@@ -22,13 +23,18 @@ export async function experimentScoreCommand(
   context: CliContext,
 ): Promise<number> {
   using told = listenAndReport(options, context, "runs");
-  await using place = openExperimentPlace(options, told.interrupts.signal, context);
+  const { signal } = told.interrupts;
+  await using begun = beginExecutor(
+    { path, executor: options.executor, reporter: told.reporter, isQuiet: options.quiet === true, signal },
+    context,
+  );
+  await using place = openExperimentPlace(options, signal, context);
   const shelf = await place.openShelf();
   const record = await findExperiment(shelf, id);
   const { params, repetitions } = readPlan(record);
   return await runExperimentFile(
     {
-      path,
+      begun,
       id,
       params: { ...params, ...readParams(options.param ?? []) },
       repetitions,

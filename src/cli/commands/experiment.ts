@@ -10,6 +10,7 @@ import { checkSameExperiment, planExperiment, readPlan } from "../../experiments
 import type { DiscoverAnswer } from "../../experiments/protocol.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
+import { beginExecutor } from "../experiment/begin-executor.ts";
 import { openExamples } from "../experiment/open-examples.ts";
 import {
   findExperiment,
@@ -40,6 +41,10 @@ export async function experimentCommand(
 ): Promise<number> {
   using told = listenAndReport(options, context, "runs");
   const { signal } = told.interrupts;
+  await using begun = beginExecutor(
+    { path, executor: options.executor, reporter: told.reporter, isQuiet: options.quiet === true, signal },
+    context,
+  );
   await using place = openExperimentPlace(options, signal, context);
   const dryCount = options.dryRun === true ? 1 : (options.dryRun ?? null);
   const shelf = dryCount === null || options.resume !== undefined ? await place.openShelf() : null;
@@ -60,7 +65,7 @@ export async function experimentCommand(
   };
   return await runExperimentFile(
     {
-      path,
+      begun,
       id,
       params: { ...known?.params, ...readParams(options.param ?? []) },
       repetitions,

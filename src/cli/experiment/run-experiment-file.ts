@@ -1,13 +1,6 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { plainJson } from "../../base/plain-json.ts";
 import { isDiskFull, RolloutError } from "../../base/rollout-error.ts";
-import { shownPath } from "../../base/shown-path.ts";
-import { chooseCommand } from "../../experiments/executor/choose-command.ts";
-import type { ExecutorNote } from "../../experiments/executor/executor-voice.ts";
-import { defaultLimits } from "../../experiments/executor/start-request.ts";
-import { SubprocessExecutor } from "../../experiments/executor/subprocess-executor.ts";
 import { isWhole } from "../../experiments/output/summary-json.ts";
 import { performExperiment, type ExperimentOptions } from "../../experiments/perform-experiment.ts";
 import type { ExperimentSummary } from "../../experiments/run/experiment-tally.ts";
@@ -17,6 +10,7 @@ import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
 import type { Interrupts, SignalName } from "../interrupts.ts";
 import { jsonModeOf, type ReportOptions } from "../report-options.ts";
 import type { RunReporter } from "../run-reporter.ts";
+import type { BegunExecutor } from "./begin-executor.ts";
 
 /** What `rollout experiment` and `rollout experiment score` take both. */
 export interface ExecutorOptions extends ReportOptions {
@@ -32,8 +26,7 @@ export interface ExperimentWork extends Pick<
   ExperimentOptions,
   "id" | "params" | "repetitions" | "exampleCount" | "examples" | "openOutput" | "isPhased" | "kept"
 > {
-  /** The experiment file, as it was typed. */
-  readonly path: string;
+  readonly begun: BegunExecutor;
   readonly taskLimitMs: number;
   /** What to type to go on when it did not come to its end; null when nothing is kept. */
   readonly again: string | null;
@@ -53,33 +46,12 @@ export async function runExperimentFile(
   { reporter, interrupts }: Told,
   context: CliContext,
 ): Promise<number> {
-  const { host, clock, terminal, packageDir } = context;
-  const { params, again } = work;
-  const file = resolve(host.cwd, work.path);
-  if (!existsSync(file)) throw new RolloutError("not_found", `${shownPath(file, host.cwd)} does not exist`);
-  const command = chooseCommand({ file, execPath: host.execPath, packageDir, executor: options.executor });
+  const { clock, terminal } = context;
+  const { params, again, begun } = work;
   const { signal } = interrupts;
-  const onNote = (note: ExecutorNote): void => {
-    // What went right is not told to whoever wants to hear only of the rest.
-    if (note.kind === "output" && options.quiet === true) return;
-    // Everything that was cut off is late.
-    if (note.kind === "unmatched" && signal.aborted) return;
-    tellNote(note, reporter);
-  };
   const summary = await performExperiment({
     ...work,
-    startExecutor: (maxWorkers) =>
-      SubprocessExecutor.start({
-        command,
-        env: host.env,
-        cwd: host.cwd,
-        maxWorkers,
-        params,
-        limits: defaultLimits,
-        clock,
-        signal,
-        onNote,
-      }),
+    startExecutor: (maxWorkers) => begun.start({ maxWorkers, params }),
     processes: options.processes,
     rules: {
       maxWorkers: options.maxWorkers,
@@ -99,13 +71,6 @@ export async function runExperimentFile(
       `${isDiskFull(summary.cause) ? "the disk is full; " : ""}what came before is kept; go on with: ${again}`,
     );
   return exitCode;
-}
-
-function tellNote(note: ExecutorNote, { print, say }: RunReporter): void {
-  if (note.kind === "output")
-    for (const line of note.text.trimEnd().split("\n")) print(note.runId === null ? line : `[${note.runId}] ${line}`);
-  else if (note.kind === "unmatched") say(`an answer that nobody waits for (${note.why}): ${note.text}`);
-  else say(`the executor sent something that cannot be read: ${note.text}`);
 }
 
 function withNext(event: RunEvent, { again, look }: ExperimentWork): RunEvent {

@@ -11,7 +11,8 @@ export interface ExampleSource {
   readonly count: number;
   /** Tells these examples from all others; null where a dataset and its version do. */
   readonly hash: string | null;
-  read(): AsyncIterable<Example>;
+  /** As many at once as are there, to be gone through before the next are asked for: a promise for each would cost more than reading it. */
+  read(): AsyncIterable<Iterable<Example>>;
 }
 
 /** An example as a line of JSON. */
@@ -37,10 +38,15 @@ export function firstExamples(source: ExampleSource, count: number): ExampleSour
   return { ...source, count: Math.min(count, source.count), read: () => take(source.read(), count) };
 }
 
-async function* take(examples: AsyncIterable<Example>, count: number): AsyncIterable<Example> {
+async function* take(
+  examples: AsyncIterable<Iterable<Example>>,
+  count: number,
+): AsyncGenerator<readonly Example[], void> {
   let left = count;
-  for await (const example of examples) {
-    yield example;
-    if (--left <= 0) return;
+  for await (const some of examples) {
+    const taken = Iterator.from(some).take(left).toArray();
+    yield taken;
+    left -= taken.length;
+    if (left <= 0) return;
   }
 }

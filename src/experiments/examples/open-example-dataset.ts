@@ -27,7 +27,7 @@ export async function openExampleDataset(
     async *read() {
       for (let after: number | null = null; ;) {
         const { entries, next } = await store.datasets.items(id, version, { after, limit: pageSize });
-        for (const item of entries) yield toExample(item);
+        yield entries.map(toExample);
         if (next === null) return;
         after = next;
       }

@@ -17,7 +17,10 @@ async function open(name: string, text: string): Promise<ExampleSource> {
 }
 
 async function lines(name: string, text: string): Promise<string[]> {
-  return await Array.fromAsync((await open(name, text)).read(), exampleLine);
+  const lines: string[] = [];
+  for await (const examples of (await open(name, text)).read())
+    for (const each of examples) lines.push(exampleLine(each));
+  return lines;
 }
 
 async function problems(name: string, text: string): Promise<string[]> {

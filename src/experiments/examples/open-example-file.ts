@@ -2,7 +2,7 @@ import { KeyTable } from "../../base/key-table.ts";
 import { ProblemList } from "../../base/problem-list.ts";
 import type { Example } from "../run/example.ts";
 import { startExampleHash, type ExampleSource } from "./example-source.ts";
-import { readExampleFile } from "./read-example-file.ts";
+import { readExampleFile, type FileEntry } from "./read-example-file.ts";
 
 export interface ExampleFileRequest {
   readonly path: string;
@@ -18,18 +18,22 @@ export async function openExampleFile(request: ExampleFileRequest): Promise<Exam
   const ids = new KeyTable({ hasValues: false });
   const hash = startExampleHash();
   let count = 0;
-  for await (const entry of readExampleFile(path, signal)) {
-    if (problems.isFull) break;
-    const place = { file: path, line: entry.line, column: entry.column };
-    if ("problems" in entry) for (const problem of entry.problems) problems.add({ ...place, ...problem });
-    else {
-      const { example } = entry;
-      count++;
-      hash.add(example);
-      const first = ids.put(example.id) ? null : await findFirst(request, example.id, entry.line);
-      if (first !== null)
-        problems.add({ ...place, path: "id", message: `"${example.id}" is in line ${first} already` });
+  for await (const entries of readExampleFile(path, signal)) {
+    for (const entry of entries) {
+      if (problems.isFull) break;
+      const { line, column } = entry;
+      if ("problems" in entry)
+        for (const problem of entry.problems) problems.add({ file: path, line, column, ...problem });
+      else {
+        const { id } = entry.example;
+        count++;
+        hash.add(entry.example);
+        const first = ids.put(id) ? null : await findFirst(request, id, line);
+        if (first !== null)
+          problems.add({ file: path, line, column, path: "id", message: `"${id}" is in line ${first} already` });
+      }
     }
+    if (problems.isFull) break;
   }
   if (count === 0 && problems.isEmpty) problems.add({ file: path, message: "there are no examples in it" });
   problems.check(name, "nothing was run");
@@ -38,19 +42,25 @@ export async function openExampleFile(request: ExampleFileRequest): Promise<Exam
 
 /** The line before another one that has an example of this id; null when only a hash was the same. */
 async function findFirst({ path, signal }: ExampleFileRequest, id: string, before: number): Promise<number | null> {
-  for await (const entry of readExampleFile(path, signal)) {
-    if (entry.line >= before) return null;
-    if ("example" in entry && entry.example.id === id) return entry.line;
-  }
+  for await (const entries of readExampleFile(path, signal))
+    for (const entry of entries) {
+      if (entry.line >= before) return null;
+      if ("example" in entry && entry.example.id === id) return entry.line;
+    }
   return null;
 }
 
-async function* readChecked(path: string, signal: AbortSignal): AsyncGenerator<Example, void> {
-  const problems = new ProblemList();
-  for await (const entry of readExampleFile(path, signal)) {
+async function* readChecked(path: string, signal: AbortSignal): AsyncGenerator<Iterable<Example>, void> {
+  for await (const entries of readExampleFile(path, signal)) yield checked(entries, path);
+}
+
+function* checked(entries: Iterable<FileEntry>, path: string): Iterable<Example> {
+  for (const entry of entries) {
     if ("example" in entry) yield entry.example;
-    // It was changed since it was looked at.
-    else for (const problem of entry.problems) problems.add({ file: path, line: entry.line, ...problem });
-    problems.check(path, "it was changed while it was read");
+    else {
+      const problems = new ProblemList();
+      for (const problem of entry.problems) problems.add({ file: path, line: entry.line, ...problem });
+      problems.check(path, "it was changed while it was read");
+    }
   }
 }

@@ -22,12 +22,15 @@ export type FileEntry =
   | (Place & { readonly problems: readonly ExampleProblem[] });
 
 /**
- * The examples of a file, one at a time: a JSON array or CSV where the name says so, else JSON lines. One without an id
- * has its number for one.
+ * The examples of a file, as many at once as are there: a JSON array or CSV where the name says so, else JSON lines. One
+ * without an id has its number for one. What was read at once must be gone through before the next is asked for.
  */
-export async function* readExampleFile(path: string, signal: AbortSignal): AsyncGenerator<FileEntry, void> {
+export async function* readExampleFile(path: string, signal: AbortSignal): AsyncGenerator<Iterable<FileEntry>, void> {
   let count = 0;
-  for await (const sources of readTexts(path, signal)) for (const source of sources) yield toEntry(source, ++count);
+  function* toEntries(sources: readonly SourceText[]): Iterable<FileEntry> {
+    for (const source of sources) yield toEntry(source, ++count);
+  }
+  for await (const sources of readTexts(path, signal)) yield toEntries(sources);
 }
 
 /** As many at once as are there: a promise for each would cost more than reading it. */

@@ -15,10 +15,11 @@ export type ReadExample = Omit<Example, "id"> & { readonly id: string | null };
 const fields = ["id", "input", "output", "expected_output", "metadata"];
 // What files of datasets have beside, or call otherwise.
 const alsoKnown = ["expectedOutput", "scorer_ids", "scorerIds"];
+const names = new Set([...fields, ...alsoKnown]);
 
 /** What the columns of a CSV file of examples may be called. */
 export const exampleColumns: KnownColumns = {
-  names: [...fields, ...alsoKnown],
+  names: [...names],
   way: "what an example has besides goes into columns like metadata.NAME",
 };
 
@@ -26,8 +27,7 @@ export const exampleColumns: KnownColumns = {
 export function readExample(text: string): ReadExample | readonly ExampleProblem[] | null {
   const members = scanObject(text);
   if (members === null) return null;
-  const problems = [...problemsOf(members)];
-  if (problems.length > 0) return problems;
+  if (!isSound(members)) return [...problemsOf(members)];
   return {
     id: idOf(members.get("id")),
     input: onOneLine(members.get("input") ?? none),
@@ -38,20 +38,35 @@ export function readExample(text: string): ReadExample | readonly ExampleProblem
 
 const none = "null" as RawJson;
 
+/** The usual case, without a list of what is wrong. */
+function isSound(members: ReadonlyMap<string, RawJson>): boolean {
+  if (!members.has("input")) return false;
+  for (const [name, raw] of members) {
+    if (name === "id" ? !isId(raw) : name === "metadata" ? !isObject(raw) : !names.has(name)) return false;
+  }
+  return true;
+}
+
+function isId(raw: RawJson): boolean {
+  return raw === "null" || (raw !== '""' && /^["\d-]/.test(raw));
+}
+
+function isObject(raw: RawJson): boolean {
+  return raw === "null" || raw.startsWith("{");
+}
+
 function* problemsOf(members: ReadonlyMap<string, RawJson>): Iterable<ExampleProblem> {
   if (!members.has("input")) yield { message: "there is no `input`" };
   for (const name of members.keys())
-    if (!fields.includes(name) && !alsoKnown.includes(name))
-      yield { path: name, message: describeUnknown("field", name, fields) };
-  const [id, metadata] = [present(members.get("id")), present(members.get("metadata"))];
-  if (id !== undefined && (id === '""' || !/^["\d-]/.test(id)))
-    yield { path: "id", message: "expected a text that is not empty, or a number" };
-  if (metadata !== undefined && !metadata.startsWith("{")) yield { path: "metadata", message: "expected an object" };
+    if (!names.has(name)) yield { path: name, message: describeUnknown("field", name, fields) };
+  if (!isId(members.get("id") ?? none)) yield { path: "id", message: "expected a text that is not empty, or a number" };
+  if (!isObject(members.get("metadata") ?? none)) yield { path: "metadata", message: "expected an object" };
 }
 
 function idOf(raw: RawJson | undefined): string | null {
   const id = present(raw);
-  return id === undefined ? null : String(id.startsWith('"') ? parseRaw(id) : id);
+  if (id === undefined || !id.startsWith('"')) return id ?? null;
+  return id.includes("\\") ? String(parseRaw(id)) : id.slice(1, -1);
 }
 
 function present(raw: RawJson | undefined): RawJson | undefined {
@@ -64,5 +79,6 @@ function optional(raw: RawJson | undefined): RawJson | null {
 
 // Line breaks in JSON stand between its parts, never inside of one.
 function onOneLine(raw: RawJson): RawJson {
-  return (/[\r\n]/.test(raw) ? raw.replaceAll(/[\r\n]\s*/g, "") : raw) as RawJson;
+  const isOne = !raw.includes("\n") && !raw.includes("\r");
+  return isOne ? raw : (raw.replaceAll(/[\r\n]\s*/g, "") as RawJson);
 }

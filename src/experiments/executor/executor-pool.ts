@@ -81,22 +81,49 @@ export class ExecutorPool implements AsyncDisposable {
   }
 
   /** Has an executor do something, again when it is lost meanwhile; rejects once the same thing has lost it too often. */
-  async call<T>(what: string, signal: AbortSignal, work: (executor: Executor) => Promise<T>): Promise<T> {
+  call<T>(what: string, signal: AbortSignal, work: (executor: Executor) => Promise<T>): Promise<T> {
+    const seat = this.#crashes.size === 0 && !signal.aborted ? this.#sitAtOnce(false) : null;
+    if (seat === null || seat.executor === null) return this.#callAgain(what, signal, work);
+    // The usual case needs no function that can wait.
+    return work(seat.executor).then(
+      (answer) => {
+        this.#leave(seat);
+        return answer;
+      },
+      (error: unknown) => {
+        try {
+          this.#countLoss(what, error);
+        } finally {
+          this.#leave(seat);
+        }
+        return this.#callAgain(what, signal, work);
+      },
+    );
+  }
+
+  async #callAgain<T>(what: string, signal: AbortSignal, work: (executor: Executor) => Promise<T>): Promise<T> {
     for (;;) {
-      const wantsAlone = this.#crashes.size > 0 && this.#crashes.has(what);
-      const seat = this.#sitAtOnce(wantsAlone, signal) ?? (await this.#waitForSeat(wantsAlone, signal));
+      signal.throwIfAborted();
+      if (this.#broken !== null) throw this.#broken;
+      const wantsAlone = this.#crashes.has(what);
+      const seat = this.#sitAtOnce(wantsAlone) ?? (await this.#waitForSeat(wantsAlone, signal));
       try {
         // It may be lost between the seat and the call; nothing has been asked of it then.
         if (seat.executor !== null) return await work(seat.executor);
       } catch (error) {
-        if (!(error instanceof ExecutorLost)) throw error;
-        const crashes = (this.#crashes.get(what) ?? 0) + 1;
-        this.#crashes.set(what, crashes);
-        if (crashes >= mostCrashes) throw new ExecutorLost(`the executor was lost ${crashes} times: ${error.message}`);
+        this.#countLoss(what, error);
       } finally {
         this.#leave(seat);
       }
     }
+  }
+
+  /** Throws what is no loss of an executor, and the one loss that is too many. */
+  #countLoss(what: string, error: unknown): void {
+    if (!(error instanceof ExecutorLost)) throw error;
+    const crashes = (this.#crashes.get(what) ?? 0) + 1;
+    this.#crashes.set(what, crashes);
+    if (crashes >= mostCrashes) throw new ExecutorLost(`the executor was lost ${crashes} times: ${error.message}`);
   }
 
   async shutdown(): Promise<void> {
@@ -110,10 +137,8 @@ export class ExecutorPool implements AsyncDisposable {
   }
 
   /** The usual case, without a wait. */
-  #sitAtOnce(wantsAlone: boolean, signal: AbortSignal): Seat | null {
-    signal.throwIfAborted();
-    if (this.#broken !== null) throw this.#broken;
-    const seat = this.#waiting.length === 0 ? this.#findSeat(wantsAlone) : null;
+  #sitAtOnce(wantsAlone: boolean): Seat | null {
+    const seat = this.#broken === null && this.#waiting.length === 0 ? this.#findSeat(wantsAlone) : null;
     return seat === null ? null : take(seat, wantsAlone);
   }
 

@@ -8,19 +8,24 @@ export interface Pending extends LimitedCall {
   readonly key: string;
   readonly runId: string | null;
   readonly signal: AbortSignal;
+  /** Null once it was answered or given up. */
+  waiter: Waiter | null;
+}
+
+export interface Waiter {
   readonly resolve: (members: ReadonlyMap<string, RawJson>) => void;
   readonly reject: (error: unknown) => void;
 }
 
-const mostRemembered = 2000;
+const mostRemembered = 4000;
 
 /** The answers that an executor owes, by id and by what they are about. Each is given out once. */
 export class PendingAnswers {
   readonly #byId = new Map<number, Pending>();
   readonly #byKey = new Map<string, Pending>();
-  /** Keys that were answered of late, and those before them: two sets, because the oldest of one is dear to find. */
-  #answered = new Set<string>();
-  #answeredBefore: ReadonlySet<string> = new Set();
+  /** Keys that were answered of late, each in the place of an older one; they are looked for only when something is wrong. */
+  readonly #answered: string[] = [];
+  #answerCount = 0;
   /** Keys that nobody waits for any more, with how often an answer is still to come. */
   readonly #givenUp = new Map<string, number>();
 
@@ -73,7 +78,7 @@ export class PendingAnswers {
   explain(key: string | null): "late" | "duplicate" | "unknown" {
     if (key === null) return "unknown";
     const owed = this.#givenUp.get(key);
-    if (owed === undefined) return this.#answered.has(key) || this.#answeredBefore.has(key) ? "duplicate" : "unknown";
+    if (owed === undefined) return this.#answered.includes(key) ? "duplicate" : "unknown";
     if (owed > 1) this.#givenUp.set(key, owed - 1);
     else this.#givenUp.delete(key);
     return "late";
@@ -87,11 +92,7 @@ export class PendingAnswers {
   }
 
   #remember(key: string): void {
-    if (this.#answered.size >= mostRemembered) {
-      this.#answeredBefore = this.#answered;
-      this.#answered = new Set();
-    }
-    this.#answered.add(key);
+    this.#answered[this.#answerCount++ % mostRemembered] = key;
   }
 
   #forget(pending: Pending): void {

@@ -19,7 +19,7 @@ import {
 } from "./executor.ts";
 import { ExecutorProcess } from "./executor-process.ts";
 import type { ExecutorListener } from "./executor-voice.ts";
-import { PendingAnswers, type Pending } from "./pending-answers.ts";
+import { PendingAnswers, type Pending, type Waiter } from "./pending-answers.ts";
 import { keyOf, readDiscovered, readLog } from "./read-message.ts";
 import { errorOf, numberOf, readAggregate, readEvalOutcome, readTaskOutcome } from "./read-outcome.ts";
 
@@ -97,15 +97,7 @@ export class SubprocessExecutor implements Executor {
 
   /** Starts an executor and sets it up; rejects when it cannot be used. */
   static async start(options: SubprocessOptions & ExecutorSetup): Promise<SubprocessExecutor> {
-    const executor = await SubprocessExecutor.open(options);
-    try {
-      await executor.setUp(options);
-      return executor;
-    } catch (error) {
-      await executor[Symbol.asyncDispose]();
-      options.signal.throwIfAborted();
-      throw error;
-    }
+    return await (await SubprocessExecutor.open(options)).setUpOrEnd(options);
   }
 
   /** Starts an executor and asks what it has; nothing runs before it is set up. */
@@ -182,6 +174,18 @@ export class SubprocessExecutor implements Executor {
     await this.#process.gone;
   }
 
+  /** The same executor, ready for tasks; one that refuses is ended. */
+  async setUpOrEnd(setup: ExecutorSetup): Promise<this> {
+    try {
+      await this.setUp(setup);
+      return this;
+    } catch (error) {
+      await this[Symbol.asyncDispose]();
+      this.#options.signal.throwIfAborted();
+      throw error;
+    }
+  }
+
   /** Rejects when it refuses. */
   async setUp({ maxWorkers, params }: ExecutorSetup): Promise<void> {
     const theirs: readonly string[] = this.#discovered.capabilities ?? [];
@@ -223,21 +227,34 @@ export class SubprocessExecutor implements Executor {
     }
   }
 
-  #ask<T>({ key, runId, what, bounds, read }: Call<T>, write: (id: string) => string): Promise<T> {
-    const { limitMs, signal } = bounds;
+  #ask<T>(call: Call<T>, write: (id: string) => string): Promise<T> {
+    const { signal } = call.bounds;
     if (this.#process.how !== null) return Promise.reject(new ExecutorLost(this.#process.how));
     if (signal.aborted) return Promise.reject(signal.reason);
-    const id = ++this.#count;
     return new Promise((settle, reject) => {
-      const resolve = (members: Members): void => settle(read(members));
-      const dueAt = this.#options.clock.monotonic() + limitMs;
-      const onExceeded = (reason: unknown): void => this.#end(pending, reason);
-      const pending: Pending = { id, key, runId, what, limitMs, dueAt, signal, onExceeded, resolve, reject };
+      const pending = this.#expect(call, { resolve: (members) => settle(call.read(members)), reject });
       this.#follow(signal);
       this.#pending.add(pending);
       this.#limits.add(pending);
-      this.#process.write(write(this.#used.has("ids") ? `,"id":${id}` : ""));
+      this.#process.write(write(this.#used.has("ids") ? `,"id":${pending.id}` : ""));
     });
+  }
+
+  /** Apart from where it is asked, so that its function holds on to no more than it needs. */
+  #expect({ key, runId, what, bounds }: Omit<Call<unknown>, "read">, waiter: Waiter): Pending {
+    const { limitMs, signal } = bounds;
+    const pending: Pending = {
+      id: ++this.#count,
+      key,
+      runId,
+      what,
+      limitMs,
+      dueAt: this.#options.clock.monotonic() + limitMs,
+      signal,
+      onExceeded: (reason) => this.#end(pending, reason),
+      waiter,
+    };
+    return pending;
   }
 
   #follow(signal: AbortSignal): void {
@@ -264,7 +281,7 @@ export class SubprocessExecutor implements Executor {
   #end(pending: Pending, reason: unknown): void {
     this.#limits.delete(pending);
     this.#giveUp(pending);
-    pending.reject(reason);
+    release(pending)?.reject(reason);
   }
 
   #giveUp(pending: Pending): void {
@@ -301,7 +318,9 @@ export class SubprocessExecutor implements Executor {
     const pending = this.#pending.take(numberOf(members, "id"), key);
     if (pending !== null) {
       this.#limits.delete(pending);
-      return pending.resolve(hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members);
+      return release(pending)?.resolve(
+        hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members,
+      );
     }
     const why = this.#pending.explain(key);
     if (!this.#pending.owesAny) {
@@ -322,7 +341,7 @@ export class SubprocessExecutor implements Executor {
     this.#control?.reject(error);
     for (const pending of this.#pending.all) {
       this.#pending.giveUp(pending);
-      pending.reject(error);
+      release(pending)?.reject(error);
     }
   }
 
@@ -335,6 +354,13 @@ export class SubprocessExecutor implements Executor {
 }
 
 const nonFiniteMark = "rollout_non_finite";
+
+/** Tables that have outgrown their place still point to what stood in them: it may not hold on to a whole run. */
+function release(pending: Pending): Waiter | null {
+  const { waiter } = pending;
+  pending.waiter = null;
+  return waiter;
+}
 
 function isControl(members: Members): boolean {
   return members.has("ok") || members.has("protocol_version") || (members.has("error") && !members.has("run_id"));

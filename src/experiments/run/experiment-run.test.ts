@@ -161,7 +161,7 @@ test("an executor that never comes back to life ends the experiment with what it
     isPhased: false,
     exampleCount: 2,
     examples: async function* () {
-      for (const id of ["a", "b"]) yield { id, input: "1" as RawJson, output: null, metadata: null };
+      yield ["a", "b"].map((id) => ({ id, input: "1" as RawJson, output: null, metadata: null }));
     },
     openOutput: async () => ({ ...(await openNoOutput()), end: async ({ error }) => void failures.push(error) }),
     clock,

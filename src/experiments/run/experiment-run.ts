@@ -42,7 +42,8 @@ export interface ExperimentRunOptions {
   readonly output: ExperimentOutput;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly nextRun: () => Promise<DueRun | null>;
+  /** Null at the end. */
+  readonly nextRun: () => Promise<DueRun | null> | DueRun | null;
   readonly onStarted: (run: PlannedRun) => void;
   readonly onFinished: (finished: FinishedRun) => void | Promise<void>;
 }
@@ -60,11 +61,11 @@ interface EvalJob {
 /** Takes runs to executors: the task, then each evaluator, never more at once than the rules allow. */
 export async function runExperiment(options: ExperimentRunOptions): Promise<void> {
   const { rules, signal, nextRun } = options;
-  const queue = new WorkQueue<DueRun, EvalJob>(async () => (signal.aborted ? null : await nextRun()));
+  const queue = new WorkQueue<DueRun, EvalJob>(() => (signal.aborted ? null : nextRun()));
   const failures: unknown[] = [];
   const work = async (): Promise<void> => {
     for (;;) {
-      const job = failures.length > 0 ? null : await queue.take();
+      const job = failures.length > 0 ? null : (queue.takeReady() ?? (await queue.take()));
       if (job === null) return;
       try {
         if (job.kind === "eval") await runEval(job.eval, options);
@@ -99,18 +100,19 @@ async function runTask(
   if (failureType === "run_cancelled") return options.onFinished(open);
   await output.saveRun({ run, outcome, failureType, startedAt, durationMs });
   if (signal.aborted) return options.onFinished(open);
-  await evaluate(open, queue, options);
+  const finished = evaluate(open, queue, options);
+  if (finished !== undefined) await finished;
 }
 
 /** Asks for the evaluations that are missing; a run that needs none is finished. */
-async function evaluate(
+function evaluate(
   open: OpenRun,
   queue: WorkQueue<DueRun, EvalJob>,
   { evaluators, rules, onFinished, onStarted }: ExperimentRunOptions,
-): Promise<void> {
+): void | Promise<void> {
   const isWorthIt = open.outcome.error === null || rules.evaluatesFailed;
   const missing = isWorthIt ? evaluators.filter((name) => !open.evaluations.some((one) => one.evaluator === name)) : [];
-  if (missing.length === 0) return await onFinished(open);
+  if (missing.length === 0) return onFinished(open);
   if (open.isKept) onStarted(open.run);
   const asked: OpenRun = { ...open, isKept: false, left: missing.length };
   queue.push(missing.map((evaluator) => ({ open: asked, evaluator })));
@@ -146,7 +148,8 @@ async function runEval({ open, evaluator }: EvalJob, options: ExperimentRunOptio
     open.evaluations.push(evaluation);
     await options.output.saveEvaluation(run, evaluation);
   }
-  if (--open.left === 0) await options.onFinished(open);
+  const finished = --open.left === 0 ? options.onFinished(open) : undefined;
+  if (finished !== undefined) await finished;
 }
 
 /** Null when the experiment ended first. */

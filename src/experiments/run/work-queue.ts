@@ -5,7 +5,7 @@ export type Job<Task, Eval> =
 
 /** Hands out evaluations before new tasks; nobody waits while there is something to do, and nobody leaves too early. */
 export class WorkQueue<Task, Eval> {
-  readonly #nextTask: () => Promise<Task | null>;
+  readonly #nextTask: () => Promise<Task | null> | Task | null;
   readonly #evals: Eval[] = [];
   readonly #waiting: (() => void)[] = [];
   /** The task that is handed out next, once it has been read. */
@@ -16,7 +16,7 @@ export class WorkQueue<Task, Eval> {
   #running = 0;
 
   /** `nextTask` gives null at the end, and is never asked twice at a time. */
-  constructor(nextTask: () => Promise<Task | null>) {
+  constructor(nextTask: () => Promise<Task | null> | Task | null) {
     this.#nextTask = nextTask;
   }
 
@@ -35,21 +35,22 @@ export class WorkQueue<Task, Eval> {
   /** Null when there is nothing left and nothing can come; rejects once the next task could not be read. */
   async take(): Promise<Job<Task, Eval> | null> {
     for (;;) {
-      const job = this.#takeReady();
+      const job = this.takeReady();
       if (job !== null) return job;
       if (this.#failure !== null) throw this.#failure.error;
       if (this.#isDry && this.#running === 0) return null;
-      this.#read();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
-  #takeReady(): Job<Task, Eval> | null {
+  /** What can be had without a wait; null when `take` knows more. */
+  takeReady(): Job<Task, Eval> | null {
     const evaluation = this.#evals.shift();
     if (evaluation !== undefined) {
       this.#running++;
       return { kind: "eval", eval: evaluation };
     }
+    if (this.#next === null) this.#read();
     const task = this.#next;
     if (task === null) return null;
     this.#next = null;
@@ -62,22 +63,29 @@ export class WorkQueue<Task, Eval> {
   #read(): void {
     if (this.#isReading || this.#isDry || this.#next !== null || this.#failure !== null) return;
     this.#isReading = true;
-    this.#nextTask().then(
-      (task) => {
-        this.#isReading = false;
-        this.#next = task;
-        if (task === null) this.#isDry = true;
-        this.#wake(task === null ? this.#waiting.length : 1);
-      },
-      (error: unknown) => {
-        this.#isReading = false;
-        this.#failure = { error };
-        this.#wake(this.#waiting.length);
-      },
-    );
+    try {
+      const task = this.#nextTask();
+      if (task instanceof Promise) task.then(this.#hold, this.#fail);
+      else this.#hold(task);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
+  readonly #hold = (task: Task | null): void => {
+    this.#isReading = false;
+    this.#next = task;
+    if (task === null) this.#isDry = true;
+    this.#wake(task === null ? this.#waiting.length : 1);
+  };
+
+  readonly #fail = (error: unknown): void => {
+    this.#isReading = false;
+    this.#failure = { error };
+    this.#wake(this.#waiting.length);
+  };
+
   #wake(count: number): void {
-    for (const resolve of this.#waiting.splice(0, count)) resolve();
+    if (this.#waiting.length > 0) for (const resolve of this.#waiting.splice(0, count)) resolve();
   }
 }

@@ -140,11 +140,15 @@ async function openGiven(
 ): Promise<Pick<ExampleSource, "count" | "read">> {
   if (typeof given === "string") return await openExampleFile({ path: resolve(cwd, given), name: given, signal });
   if (given.length === 0) throw new RolloutError("usage_invalid", "there are no examples");
-  for await (const _example of listExamples(given));
-  return { count: given.length, read: () => listExamples(given) };
+  for (const _example of listExamples(given));
+  return { count: given.length, read: () => onlyOnce(listExamples(given)) };
 }
 
-async function* listExamples(examples: readonly ExampleInput[]): AsyncIterable<Example> {
+async function* onlyOnce<T>(value: T): AsyncGenerator<T, void> {
+  yield value;
+}
+
+function* listExamples(examples: readonly ExampleInput[]): Iterable<Example> {
   const ids = new Set<string>();
   for (const [place, { id = String(place + 1), input, output, metadata }] of examples.entries()) {
     if (ids.has(id)) throw new RolloutError("usage_invalid", `the id "${id}" was there before`);

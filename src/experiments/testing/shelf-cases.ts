@@ -33,7 +33,7 @@ const examples: ExampleSource = {
   count: list.length,
   hash: "the hash",
   async *read() {
-    yield* list;
+    yield list;
   },
 };
 
@@ -81,7 +81,12 @@ function summary(id: string, more: Partial<ExperimentSummary> = {}): ExperimentS
   };
 }
 
-const runs = (): Promise<PlannedRun[]> => Array.fromAsync(planRuns(examples.read(), repetitions));
+const runs = (): Promise<PlannedRun[]> => all(planRuns(examples.read(), repetitions));
+
+async function all<T>(groups: AsyncIterable<Iterable<T>>): Promise<T[]> {
+  return (await Array.fromAsync(groups, (group) => [...group])).flat();
+}
+
 const keptOf = (shelf: ExperimentShelf, id: string): Promise<KeptRun[]> => Array.fromAsync(shelf.runs(id));
 
 async function beginCut(shelf: ExperimentShelf): Promise<{ id: string; all: PlannedRun[] }> {

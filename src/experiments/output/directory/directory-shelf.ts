@@ -27,6 +27,9 @@ export interface DirectoryShelfOptions {
   readonly signal: AbortSignal;
 }
 
+// Of what is written together.
+const leastAtOnce = 1 << 16;
+
 /** Experiments as directories of JSON lines: config.json, examples.jsonl, runs.jsonl, evaluations.jsonl, summary.json or error.txt. */
 export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentShelf {
   const { clock, signal } = options;
@@ -59,10 +62,11 @@ export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentSh
       if (config === null) return;
       await using kept = await openKeptRuns(directoryOf(id));
       const examples = await openExamples(directoryOf(id), config.plan, signal);
-      for await (const run of planRuns(examples.read(), readPlan(config.plan).repetitions)) {
-        const found = await kept.find(run);
-        if (found !== null) yield found;
-      }
+      for await (const planned of planRuns(examples.read(), readPlan(config.plan).repetitions))
+        for (const run of planned) {
+          const found = await kept.find(run);
+          if (found !== null) yield found;
+        }
     },
     async examples(id) {
       const config = await readConfig(directoryOf(id));
@@ -80,14 +84,14 @@ async function openExamples(directory: string, plan: RunPlan, signal: AbortSigna
 }
 
 async function* exampleLines(examples: ExampleSource): AsyncGenerator<string, void> {
-  let lines: string[] = [];
-  for await (const example of examples.read()) {
-    lines.push(`${exampleLine(example)}\n`);
-    if (lines.length < 500) continue;
-    yield lines.join("");
-    lines = [];
+  let text = "";
+  for await (const some of examples.read()) {
+    for (const example of some) text += `${exampleLine(example)}\n`;
+    if (text.length < leastAtOnce) continue;
+    yield text;
+    text = "";
   }
-  yield lines.join("");
+  yield text;
 }
 
 async function hold(directory: string, options: DirectoryShelfOptions): Promise<AsyncDisposable> {

@@ -8,7 +8,7 @@ import type { Members } from "./line-index.ts";
 /** A line of runs.jsonl. */
 export function runLine({ run, outcome, failureType, startedAt, durationMs }: AnsweredRun): string {
   const { example } = run;
-  const [started, completed] = [startedAt, startedAt + durationMs].map((ms) => new Date(ms).toISOString());
+  const [started, completed] = [timeText(startedAt), timeText(startedAt + durationMs)];
   return `{"example_id":${toRaw(example.id)},"run_id":${toRaw(run.runId)},"repetition_number":${run.repetition},"started_at":"${started}","completed_at":"${completed}","input_data":${example.input},"output":${example.output ?? "null"},"actual_output":${outcome.output ?? "null"},"metadata":${outcome.metadata ?? "{}"},"error":${toRaw(outcome.error)},"error_type":${toRaw(failureType)}}`;
 }
 
@@ -56,6 +56,20 @@ export function readEvaluationLine(members: Members): EvalOutcome {
 function metadataOf(members: Members): RawJson | null {
   const raw = members.get("metadata");
   return raw === undefined || raw === "null" || raw === "{}" ? null : raw;
+}
+
+let minute = "";
+let minuteAt = Number.NaN;
+
+/** The time in ISO 8601: within the minute of the one before, only its seconds are new. */
+function timeText(at: number): string {
+  const ms = Math.trunc(at);
+  if (!(ms >= minuteAt && ms < minuteAt + 60_000)) {
+    minuteAt = Math.floor(ms / 60_000) * 60_000;
+    minute = new Date(minuteAt).toISOString().slice(0, 17);
+  }
+  const inMinute = ms - minuteAt;
+  return `${minute}${String(Math.floor(inMinute / 1000)).padStart(2, "0")}.${String(inMinute % 1000).padStart(3, "0")}Z`;
 }
 
 function timeOf(members: Members, name: string): number {
