@@ -65,3 +65,21 @@ test("the examples of an experiment are imported as a dataset as they are", asyn
   const { code, stderr } = await room.run(["dataset", "import", "examples.jsonl", "--name", "d"]);
   expect(code, stderr).toBe(0);
 });
+
+test("a file with parameters of its own can score an experiment that had others", async () => {
+  const define = (params: string, body: string): string =>
+    `import { defineExperiment } from "rollout-eval/experiments";\nexport default defineExperiment({ params: ${params}, ${body} });\n`;
+  await room.write("run.ts", define("{ factor: 2 }", "task: (input, { params }) => Number(input) * params.factor"));
+  await room.write(
+    "judge.ts",
+    define(
+      "{ least: 1 }",
+      "task: () => null, evaluators: { big: ({ output, params }) => (Number(output) >= params.least ? 1 : 0) }",
+    ),
+  );
+  const run = await room.run(["experiment", "run.ts", "--dataset", "examples.jsonl", "--name", "r"]);
+  expect(run.code, run.stderr).toBe(0);
+  const scored = await room.run(["experiment", "score", "r", "judge.ts", "--param", "least=2", "--json"]);
+  expect(scored.code, scored.stderr).toBe(0);
+  expect(JSON.parse(scored.stdout)).toMatchObject({ average_scores: { big: 1 } });
+});

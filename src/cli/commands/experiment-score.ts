@@ -36,7 +36,8 @@ export async function experimentScoreCommand(
     {
       begun,
       id,
-      params: { ...params, ...readParams(options.param ?? []) },
+      params: readParams(options.param ?? []),
+      inherited: params,
       repetitions,
       exampleCount: record.total / repetitions,
       examples: noExamples,

@@ -27,6 +27,8 @@ export interface ExperimentWork extends Pick<
   "id" | "params" | "repetitions" | "exampleCount" | "examples" | "openOutput" | "isPhased" | "kept"
 > {
   readonly begun: BegunExecutor;
+  /** Parameters of an experiment that is scored anew. */
+  readonly inherited?: JsonObject | undefined;
   readonly taskLimitMs: number;
   /** What to type to go on when it did not come to its end; null when nothing is kept. */
   readonly again: string | null;
@@ -47,11 +49,12 @@ export async function runExperimentFile(
   context: CliContext,
 ): Promise<number> {
   const { clock, terminal } = context;
-  const { params, again, begun } = work;
+  const { params, inherited, again, begun } = work;
   const { signal } = interrupts;
   const summary = await performExperiment({
     ...work,
-    startExecutor: (maxWorkers) => begun.start({ maxWorkers, params }),
+    params: { ...inherited, ...params },
+    startExecutor: (maxWorkers) => begun.start({ maxWorkers, params, inherited }),
     processes: options.processes,
     rules: {
       maxWorkers: options.maxWorkers,

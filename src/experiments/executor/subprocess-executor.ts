@@ -45,6 +45,8 @@ export interface ExecutorSetup {
   readonly maxWorkers: number;
   /** Over the discovered ones. */
   readonly params: JsonObject;
+  /** Those of the experiment that is scored anew: over the discovered ones as well, where the file has any of that name. */
+  readonly inherited?: JsonObject | undefined;
 }
 
 type Members = ReadonlyMap<string, RawJson>;
@@ -187,11 +189,12 @@ export class SubprocessExecutor implements Executor {
   }
 
   /** Rejects when it refuses. */
-  async setUp({ maxWorkers, params }: ExecutorSetup): Promise<void> {
+  async setUp({ maxWorkers, params: given, inherited = {} }: ExecutorSetup): Promise<void> {
     const theirs: readonly string[] = this.#discovered.capabilities ?? [];
     const used = capabilities.filter((name) => theirs.includes(name));
     const extras = used.length === 0 ? {} : { capabilities: used, heartbeat_ms: heartbeatMs };
-    const init = { cmd: "init", max_workers: maxWorkers, params: { ...this.#discovered.params, ...params }, ...extras };
+    const params = { ...this.#discovered.params, ...inheritedParams(this.#discovered, inherited), ...given };
+    const init = { cmd: "init", max_workers: maxWorkers, params, ...extras };
     const answer = await this.#tell("init", JSON.stringify(init), this.#options.limits.initMs);
     if (answer.members.get("ok") !== "true")
       throw this.#unusable(`it refused to be set up: ${errorOf(answer.members) ?? "without a reason"}`);
@@ -364,4 +367,10 @@ function release(pending: Pending): Waiter | null {
 
 function isControl(members: Members): boolean {
   return members.has("ok") || members.has("protocol_version") || (members.has("error") && !members.has("run_id"));
+}
+
+/** A file that declares its parameters may refuse others. */
+function inheritedParams({ params }: DiscoverAnswer, inherited: JsonObject): JsonObject {
+  if (Object.keys(params).length === 0) return inherited;
+  return Object.fromEntries(Object.entries(inherited).filter(([name]) => Object.hasOwn(params, name)));
 }
