@@ -7,6 +7,7 @@ import type { Pod } from "../../../src/environments/kubernetes/pods/pod.ts";
 export const fakeNodeKey = "rollout.test/fake-node";
 
 const beatMs = 10_000;
+const restMs = 500;
 const capacity = { cpu: "100000", memory: "1000Ti", "ephemeral-storage": "1000Ti", pods: "100000" };
 
 /** A node without a kubelet: Pods that are bound to it run at once and are gone when they are deleted, and hold nothing. */
@@ -22,7 +23,7 @@ export async function startFakeNode(api: KubeClient, name: string): Promise<Fake
   const ask = <T>(request: Omit<KubeRequest, "signal">): Promise<T> => api.json<T>({ ...request, signal: never });
   await ask({ method: "POST", path: "/api/v1/nodes", json: nodeBody(name) });
   await ask({ method: "POST", path: leases, json: leaseBody(name) });
-  const beating = beat(api, name, signal);
+  const beating = beat(api, name, signal).catch(() => {});
   const working = lookAfterPods(api, name, signal);
   return {
     name,
@@ -56,7 +57,8 @@ async function beat(api: KubeClient, name: string, signal: AbortSignal): Promise
   const patch = { method: "PATCH", contentType: "application/merge-patch+json", signal } as const;
   for (;;) {
     await sleep(beatMs, undefined, { signal });
-    await api.json({ ...patch, path: `${leases}/${name}`, json: leaseBody(name) });
+    // The next one may be heard.
+    await api.json({ ...patch, path: `${leases}/${name}`, json: leaseBody(name) }).catch(() => {});
   }
 }
 
@@ -65,13 +67,21 @@ async function lookAfterPods(api: KubeClient, name: string, signal: AbortSignal)
   const query = `fieldSelector=${encodeURIComponent(`spec.nodeName=${name}`)}`;
   for (let version = ""; !signal.aborted;) {
     const path = `/api/v1/pods?watch=true&${query}${version === "" ? "" : `&resourceVersion=${version}`}`;
-    const answer = await api.open({ method: "GET", path, signal });
-    signal.addEventListener("abort", () => void answer.destroy(), { once: true });
-    for await (const { type, object } of readJsonLines(answer)) {
-      const pod = object as BoundPod;
-      version = pod.metadata.resourceVersion ?? version;
-      if (type === "DELETED") done.delete(pod.metadata.uid ?? "");
-      else if (type !== "BOOKMARK") void serve(api, pod, done, signal).catch(() => {});
+    try {
+      const answer = await api.open({ method: "GET", path, signal });
+      signal.addEventListener("abort", () => void answer.destroy(), { once: true });
+      for await (const { type, object } of readJsonLines(answer)) {
+        if (type === "ERROR") throw new Error("the watch is too old");
+        const pod = object as BoundPod;
+        version = pod.metadata.resourceVersion ?? version;
+        if (type === "DELETED") done.delete(pod.metadata.uid ?? "");
+        else if (type !== "BOOKMARK")
+          void serve(api, pod, done, signal).catch(() => done.delete(pod.metadata.uid ?? ""));
+      }
+    } catch {
+      // An API server that is restarted is asked from the start.
+      version = "";
+      await sleep(restMs);
     }
   }
 }

@@ -38,6 +38,8 @@ export async function measureScale(kubeconfig: string, request: Omit<ScaleReques
     const tolerations = [{ key, operator: "Exists" }];
     const config = { namespace, kubeconfig: way, node_selector: selector, tolerations };
     const driver = start("run-scale.ts", JSON.stringify({ ...request, config }));
+    // Without the node nothing would ever become ready.
+    node.once("close", () => driver.kill());
     const lines = createInterface({ input: driver.stdout ?? process.stdin })[Symbol.asyncIterator]();
     const figures = await readLine<ScaleFigures>(lines, "the driver");
     node.stdin?.end();
