@@ -170,6 +170,14 @@ describe("an experiment in TypeScript", () => {
 });
 
 describe("an executor of the basic protocol", () => {
+  test("that starts while the examples are looked at is not waited for when they are wrong", async () => {
+    await room.write("examples.jsonl", '{"id":"a","input":1}\n{"id":"a","input":2}\n');
+    const end = await runBare("discover");
+    expect(end.code).toBe(2);
+    expect(end.stderr).toContain('"a" is in line 1 already');
+    expect(end.stderr).not.toContain("executor");
+  });
+
   test("is driven with the seed's messages alone", async () => {
     const end = await runBare("");
     expect(end.code, end.stderr).toBe(0);

@@ -86,14 +86,24 @@ async function runTask(
   queue: WorkQueue<DueRun, EvalJob>,
   options: ExperimentRunOptions,
 ): Promise<void> {
-  const { clock, output, signal } = options;
+  const { clock, output, signal, pool, params, rules } = options;
   if (signal.aborted) return;
   const startedAt = clock.now();
   const began = clock.monotonic();
   const evaluations = known === null ? [] : [...known.evaluations.values()];
   if (known !== null) return evaluate({ ...known, run, evaluations, isKept: true, left: 0 }, queue, options);
   options.onStarted(run);
-  const { outcome, failureType } = await callTask(run, options);
+  let outcome: TaskOutcome;
+  let failureType: FailureType | null = null;
+  try {
+    const { runId } = run;
+    const request = { runId, input: taskInput(run, params), limitMs: rules.taskLimitMs, signal };
+    outcome = await pool.call(runId, signal, (executor) => executor.runTask(request));
+    if (outcome.error !== null) failureType = "task_failed";
+  } catch (error) {
+    failureType = failureTypeOf(error, signal);
+    outcome = { output: null, metadata: null, error: messageOf(error), isCancelled: false };
+  }
   const durationMs = clock.monotonic() - began;
   const open: OpenRun = { run, outcome, failureType, evaluations, durationMs, isKept: false, left: 0 };
   // What the end of the experiment cut off runs again.
@@ -118,19 +128,8 @@ function evaluate(
   queue.push(missing.map((evaluator) => ({ open: asked, evaluator })));
 }
 
-async function callTask(
-  { runId, example, repetition }: PlannedRun,
-  { pool, params, rules, signal }: ExperimentRunOptions,
-): Promise<{ outcome: TaskOutcome; failureType: FailureType | null }> {
-  const input = `{"id":${toRaw(example.id)},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)},"run_id":${toRaw(runId)},"repetition_number":${repetition},"params":${params}}`;
-  try {
-    const request = { runId, input: input as RawJson, limitMs: rules.taskLimitMs, signal };
-    const outcome = await pool.call(runId, signal, (executor) => executor.runTask(request));
-    return { outcome, failureType: outcome.error === null ? null : "task_failed" };
-  } catch (error) {
-    const failureType = failureTypeOf(error, signal);
-    return { outcome: { output: null, metadata: null, error: messageOf(error), isCancelled: false }, failureType };
-  }
+function taskInput({ runId, example, repetition }: PlannedRun, params: RawJson): RawJson {
+  return `{"id":${toRaw(example.id)},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)},"run_id":${toRaw(runId)},"repetition_number":${repetition},"params":${params}}` as RawJson;
 }
 
 /** What kept an executor from answering; throws what says that no executor can be had. */
@@ -142,32 +141,30 @@ function failureTypeOf(error: unknown, signal: AbortSignal): FailureType {
 }
 
 async function runEval({ open, evaluator }: EvalJob, options: ExperimentRunOptions): Promise<void> {
+  const { pool, params, rules, signal, output, onFinished } = options;
   const { run, outcome } = open;
-  const evaluation = await callEval(run, outcome, evaluator, options);
+  const { runId } = run;
+  let evaluation: EvalOutcome | null;
+  try {
+    const request = { runId, evaluator, input: evalInput(run, outcome, params), limitMs: rules.evalLimitMs, signal };
+    evaluation = await pool.call(`${runId} ${evaluator}`, signal, (executor) => executor.runEval(request));
+  } catch (error) {
+    const nothing = { score: null, label: null, explanation: null, metadata: null };
+    // The experiment ended first.
+    const isCancelled = failureTypeOf(error, signal) === "run_cancelled";
+    evaluation = isCancelled ? null : { evaluator, ...nothing, error: messageOf(error) };
+  }
   if (evaluation !== null) {
     open.evaluations.push(evaluation);
-    await options.output.saveEvaluation(run, evaluation);
+    await output.saveEvaluation(run, evaluation);
   }
-  const finished = --open.left === 0 ? options.onFinished(open) : undefined;
+  const finished = --open.left === 0 ? onFinished(open) : undefined;
   if (finished !== undefined) await finished;
 }
 
-/** Null when the experiment ended first. */
-async function callEval(
-  { runId, example }: PlannedRun,
-  outcome: TaskOutcome,
-  evaluator: string,
-  { pool, params, rules, signal }: ExperimentRunOptions,
-): Promise<EvalOutcome | null> {
+function evalInput({ runId, example }: PlannedRun, outcome: TaskOutcome, params: RawJson): RawJson {
   const id = toRaw(runId);
-  const input = `{"example":{"id":${toRaw(example.id)},"run_id":${id},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)}},"actual_output":${outcome.output ?? "null"}${member("expected_output", example.output)}${member("task_metadata", outcome.metadata)},"params":${params},"run_id":${id}}`;
-  try {
-    const request = { runId, evaluator, input: input as RawJson, limitMs: rules.evalLimitMs, signal };
-    return await pool.call(`${runId} ${evaluator}`, signal, (executor) => executor.runEval(request));
-  } catch (error) {
-    if (failureTypeOf(error, signal) === "run_cancelled") return null;
-    return { evaluator, score: null, label: null, explanation: null, metadata: null, error: messageOf(error) };
-  }
+  return `{"example":{"id":${toRaw(example.id)},"run_id":${id},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)}},"actual_output":${outcome.output ?? "null"}${member("expected_output", example.output)}${member("task_metadata", outcome.metadata)},"params":${params},"run_id":${id}}` as RawJson;
 }
 
 function member(name: string, raw: RawJson | null): string {
