@@ -8,16 +8,25 @@ import type { RecordedEvaluation, RunRecord } from "./run-records.ts";
 export interface CollectedOutput extends ExperimentOutput {
   /** In the order of the examples. */
   readonly runs: readonly RunRecord[];
+  /** The order that evaluations of a run stand in, whichever came first. */
+  arrange(evaluators: readonly string[]): void;
 }
 
 /** Keeps every result for the caller. */
 export function openCollectedOutput(): CollectedOutput {
   const kept = new Map<number, Omit<RunRecord, "evaluations"> & { readonly evaluations: RecordedEvaluation[] }>();
+  let order: readonly string[] = [];
+  const inOrder = (evaluations: readonly RecordedEvaluation[]): RecordedEvaluation[] =>
+    evaluations.toSorted((a, b) => order.indexOf(a.evaluator) - order.indexOf(b.evaluator));
   return {
     location: "",
     findEarlier: null,
     get runs() {
-      return [...kept].sort(([a], [b]) => a - b).map(([, record]) => record);
+      const records = [...kept].sort(([a], [b]) => a - b).map(([, record]) => record);
+      return records.map((record) => ({ ...record, evaluations: inOrder(record.evaluations) }));
+    },
+    arrange(evaluators) {
+      order = evaluators;
     },
     async saveRun({ run, outcome }) {
       kept.set(run.index, {

@@ -112,7 +112,10 @@ export async function runExperiment<Params extends JsonObject>(
     isPhased: request.phased === true,
     exampleCount: examples.count,
     examples: () => examples.read(),
-    openOutput: async () => output,
+    openOutput: async ({ evaluators }) => {
+      output.arrange(evaluators);
+      return output;
+    },
     clock: place.clock,
     signal,
     onEvent: request.onEvent ?? (() => {}),
