@@ -2,6 +2,20 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseSync, Visitor } from "rolldown/utils";
 
+const everything = [
+  "jobs",
+  "datasets",
+  "experiments",
+  "environments",
+  "store",
+  "report",
+  "engine",
+  "scoring",
+  "analysis",
+  "formats",
+  "base",
+];
+
 /** Who may import whom: each room with the rooms it may look into. A room may always look into itself. */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   base: [],
@@ -15,32 +29,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   jobs: ["environments", "store", "engine", "analysis", "base"],
   datasets: ["store", "scoring", "engine", "analysis", "formats", "base"],
   experiments: ["store", "scoring", "engine", "analysis", "formats", "base"],
-  public: [
-    "jobs",
-    "datasets",
-    "experiments",
-    "environments",
-    "store",
-    "report",
-    "engine",
-    "scoring",
-    "analysis",
-    "formats",
-    "base",
-  ],
-  cli: [
-    "jobs",
-    "datasets",
-    "experiments",
-    "environments",
-    "store",
-    "report",
-    "engine",
-    "scoring",
-    "analysis",
-    "formats",
-    "base",
-  ],
+  public: everything,
+  cli: everything,
 };
 
 /** What a door may see of a socket: its contract, never an adapter or the registry. */

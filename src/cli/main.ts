@@ -32,7 +32,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
   const { terminal } = context;
   const program = new Command("rollout")
     .description(
-      "Evaluate agents: agents x tasks x attempts, each trial in an environment of its own and marked by the task's own verifier; with eval, the items of a dataset against a function or an agent, marked by scorers.",
+      "Evaluate agents: agents x tasks x attempts, each trial in an environment of its own and marked by the task's own verifier; with eval, the items of a dataset against a function or an agent, marked by scorers; with experiment, tasks and evaluators in any language over examples.",
     )
     .version(context.version, "-V, --version", "print the version")
     .usage("<job.yaml> [options]\n       rollout <command> [options]")
@@ -57,6 +57,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
         "rollout resume jobs/my-job                    run what is left of a job",
         "rollout show jobs/my-job                      read the results again",
         "rollout init task my-task                     write a task to begin from",
+        "rollout experiment my.py --dataset d.jsonl    run a task and evaluators over examples",
       ]),
     );
 

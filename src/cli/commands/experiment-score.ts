@@ -24,10 +24,7 @@ export async function experimentScoreCommand(
 ): Promise<number> {
   using told = listenAndReport(options, context, "runs");
   const { signal } = told.interrupts;
-  await using begun = beginExecutor(
-    { path, executor: options.executor, reporter: told.reporter, isQuiet: options.quiet === true, signal },
-    context,
-  );
+  await using begun = beginExecutor({ path, options, reporter: told.reporter, signal }, context);
   await using place = openExperimentPlace(options, signal, context);
   const shelf = await place.openShelf();
   const record = await findExperiment(shelf, id);

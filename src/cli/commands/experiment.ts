@@ -41,10 +41,7 @@ export async function experimentCommand(
 ): Promise<number> {
   using told = listenAndReport(options, context, "runs");
   const { signal } = told.interrupts;
-  await using begun = beginExecutor(
-    { path, executor: options.executor, reporter: told.reporter, isQuiet: options.quiet === true, signal },
-    context,
-  );
+  await using begun = beginExecutor({ path, options, reporter: told.reporter, signal }, context);
   await using place = openExperimentPlace(options, signal, context);
   const dryCount = options.dryRun === true ? 1 : (options.dryRun ?? null);
   const shelf = dryCount === null || options.resume !== undefined ? await place.openShelf() : null;

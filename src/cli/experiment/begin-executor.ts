@@ -8,15 +8,14 @@ import { defaultLimits } from "../../experiments/executor/start-request.ts";
 import { SubprocessExecutor, type ExecutorSetup } from "../../experiments/executor/subprocess-executor.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { RunReporter } from "../run-reporter.ts";
+import type { ExecutorOptions } from "./run-experiment-file.ts";
 
 export interface BeginExecutorRequest {
   /** The experiment file, as it was typed. */
   readonly path: string;
-  /** A line for the shell that starts it instead. */
-  readonly executor: string | undefined;
+  /** `executor` is a line for the shell that starts it instead; `quiet` tells nothing of what user code prints. */
+  readonly options: Pick<ExecutorOptions, "executor" | "quiet">;
   readonly reporter: RunReporter;
-  /** Whether nothing is told of what user code prints. */
-  readonly isQuiet: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -49,20 +48,20 @@ export function beginExecutor(request: BeginExecutorRequest, context: CliContext
 }
 
 async function openExecutor(
-  { path, executor, reporter, isQuiet, signal }: BeginExecutorRequest,
+  { path, options, reporter, signal }: BeginExecutorRequest,
   { host, clock, packageDir }: CliContext,
 ): Promise<SubprocessExecutor> {
   const file = resolve(host.cwd, path);
   if (!existsSync(file)) throw new RolloutError("not_found", `${shownPath(file, host.cwd)} does not exist`);
   return await SubprocessExecutor.open({
-    command: chooseCommand({ file, execPath: host.execPath, packageDir, executor }),
+    command: chooseCommand({ file, execPath: host.execPath, packageDir, executor: options.executor }),
     env: host.env,
     cwd: host.cwd,
     limits: defaultLimits,
     clock,
     signal,
     onNote(note) {
-      if (note.kind === "output" && isQuiet) return;
+      if (note.kind === "output" && options.quiet === true) return;
       // Everything that was cut off is late.
       if (note.kind === "unmatched" && signal.aborted) return;
       tellNote(note, reporter);

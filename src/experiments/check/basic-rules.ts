@@ -143,24 +143,12 @@ export const basicRules: readonly CheckRule[] = [
   {
     name: "unknown-command",
     title: "a command that is not known is answered with an error",
-    async run(subject) {
-      const talk = subject.open();
-      await setUp(talk, subject);
-      talk.say({ cmd: "no_such_command" });
-      await talk.take("an answer with an error", (message) => Boolean(message["error"]));
-      await stillAnswers(talk);
-    },
+    run: (subject) => isRefused(subject, { cmd: "no_such_command" }),
   },
   {
     name: "no-input",
     title: "a task without an input is answered with an error",
-    async run(subject) {
-      const talk = subject.open();
-      await setUp(talk, subject);
-      talk.say({ cmd: "run_task" });
-      await talk.take("an answer with an error", (message) => Boolean(message["error"]));
-      await stillAnswers(talk);
-    },
+    run: (subject) => isRefused(subject, { cmd: "run_task" }),
   },
   {
     name: "invalid-line",
@@ -217,6 +205,15 @@ export const basicRules: readonly CheckRule[] = [
     },
   },
 ];
+
+/** A command that is answered with an error, and harms nothing. */
+async function isRefused(subject: CheckSubject, command: JsonObject): Promise<void> {
+  const talk = subject.open();
+  await setUp(talk, subject);
+  talk.say(command);
+  await talk.take("an answer with an error", (message) => Boolean(message["error"]));
+  await stillAnswers(talk);
+}
 
 async function openWithEvaluators(subject: CheckSubject): Promise<ReturnType<CheckSubject["open"]>> {
   if (subject.discovered.evaluators.length === 0) throw new NotOffered("the experiment has no evaluators");
