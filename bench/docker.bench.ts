@@ -67,7 +67,8 @@ async function benchTrials(
   ones: ReadonlyMap<string, Counts>,
   contenders: Readonly<Record<string, Contender | null>>,
 ): Promise<void> {
-  const trials = Math.max(8, inFlight * 3);
+  // Enough that what a job does once, such as looking at its image, hardly counts.
+  const trials = Math.max(16, inFlight * 4);
   const costs = new Map(Object.keys(contenders).map((name) => [name, [] as Cost[]]));
   const counts = new Map<string, Counts>();
   for (let round = 0; round < rounds; round++) {

@@ -48,7 +48,7 @@ async function benchTrials(
   contenders: { readonly floor: Contender | null; readonly us: Contender; readonly docker: Contender | null },
 ): Promise<void> {
   // Long enough that the start of a job, and its end where fewer are in flight, hardly count; an engine is too slow for that.
-  const trials = Math.max(128, inFlight * 8);
+  const trials = Math.max(256, inFlight * 12);
   const dockerTrials = Math.max(4, inFlight);
   const costs: Record<keyof typeof contenders, Cost[]> = { floor: [], us: [], docker: [] };
   for (let round = 0; round < rounds; round++) {

@@ -40,6 +40,7 @@ export function checkTarget(target: string): string {
   throw new RolloutError("copy_failed", `nothing can be placed at ${JSON.stringify(target)}`);
 }
 
-function overlap(one: string, other: string): boolean {
+/** Whether one path is the other or lies in it. */
+export function overlap(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
 }

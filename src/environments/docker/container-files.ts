@@ -1,5 +1,5 @@
 import { RolloutError } from "../../base/rollout-error.ts";
-import { checkTarget, planPlacements } from "../archive/plan-placements.ts";
+import { checkTarget, overlap, planPlacements } from "../archive/plan-placements.ts";
 import type { CopyFromRequest, CopyReport, Placement } from "../environment.ts";
 import { hasStatus } from "./connection/engine-error.ts";
 import type { Engine } from "./connection/open-engine.ts";
@@ -7,7 +7,7 @@ import type { ContainerCommands } from "./container-commands.ts";
 import type { ContainerLife } from "./container-life.ts";
 import type { ContainerRoot } from "./container-root.ts";
 import type { ContainerStillness } from "./container-stillness.ts";
-import { copyIn } from "./copy-in.ts";
+import { copyIn, findStanding } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
 import { logsPath, type LogVolume } from "./log-volume.ts";
 
@@ -72,6 +72,27 @@ export class ContainerFiles {
     if (this.#pending.length > 0) await this.place([], signal);
   }
 
+  /** The removals that are left for later, for a command that begins with them; none while anything else is left. */
+  async takeRemovals(): Promise<readonly string[]> {
+    await this.#placing;
+    const isRemoval = ({ kind, target }: Placement): boolean => kind === "remove" && !this.#isMounted(target);
+    if (!this.#pending.every(isRemoval)) return [];
+    const paths = this.#pending.map(({ target }) => checkTarget(target));
+    this.#pending = [];
+    return [...new Set(paths)];
+  }
+
+  /** Leaves removals for later once more. */
+  giveBack(removals: readonly string[]): void {
+    this.#pending = [...removals.map((target) => ({ kind: "remove", target }) as const), ...this.#pending];
+  }
+
+  /** Those of some paths where something stands, as the engine sees it. */
+  findStanding(paths: readonly string[], signal: AbortSignal): Promise<string[]> {
+    const { engine, id } = this.#options;
+    return findStanding(paths, { engine, id, known: null, signal });
+  }
+
   /** Copies something out; rejects with `not_found` when there is nothing. */
   async copyOut(request: CopyFromRequest): Promise<CopyReport> {
     const { engine, id, logs, life, stillness } = this.#options;
@@ -90,13 +111,30 @@ export class ContainerFiles {
   async #placeNext(items: readonly Placement[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const pending = this.#pending;
-    this.#pending = [];
+    const later = items.length === 0 ? [] : this.#planLater([...pending, ...items]);
+    this.#pending = later;
     try {
-      await this.#placeAll([...pending, ...items], signal);
+      await this.#placeAll(
+        [...pending, ...items].filter((item) => !later.includes(item)),
+        signal,
+      );
     } catch (error) {
       this.#pending = [...pending, ...this.#pending];
       throw error;
     }
+  }
+
+  // Removals that have nothing to do with what is placed can go on waiting for the next command.
+  #planLater(items: readonly Placement[]): readonly Placement[] {
+    if (this.#options.root !== null) return [];
+    const isApart = (item: Placement): boolean =>
+      items.every((other) => other === item || !overlap(checkTarget(other.target), checkTarget(item.target)));
+    return items.filter((item) => item.kind === "remove" && !this.#isMounted(item.target) && isApart(item));
+  }
+
+  #isMounted(target: string): boolean {
+    const { logs, mountPoints } = this.#options;
+    return [...mountPoints, ...(logs === null ? [] : [logsPath])].includes(checkTarget(target));
   }
 
   async #placeAll(items: readonly Placement[], signal: AbortSignal): Promise<void> {

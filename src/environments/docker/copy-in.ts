@@ -23,6 +23,8 @@ export interface CopyInOptions {
   readonly signal: AbortSignal;
 }
 
+type StandingOptions = Pick<CopyInOptions, "engine" | "id" | "known" | "signal">;
+
 /** Puts things into a container by way of the engine. */
 export async function copyIn(items: readonly Placement[], options: CopyInOptions): Promise<void> {
   for (const item of items) if (item.kind === "tree") await requireSource(item.source);
@@ -92,13 +94,14 @@ async function remove(paths: readonly string[], options: CopyInOptions, onStarte
   throw new RolloutError("copy_failed", `cannot replace ${left.join(", ")} in the container: ${why}`);
 }
 
-async function findStanding(paths: readonly string[], options: CopyInOptions): Promise<string[]> {
+/** Those of some paths where something stands. */
+export async function findStanding(paths: readonly string[], options: StandingOptions): Promise<string[]> {
   const found = await Promise.all(paths.map(async (path) => ((await stands(path, options)) ? [path] : [])));
   return found.flat();
 }
 
 // Topmost first, as they must be made.
-async function findMissingParents(parents: readonly string[], options: CopyInOptions): Promise<string[]> {
+async function findMissingParents(parents: readonly string[], options: StandingOptions): Promise<string[]> {
   const missing = new Set<string>();
   for (const parent of parents) {
     for (let path = parent; path !== "/" && !missing.has(path); path = posix.dirname(path)) {
@@ -109,7 +112,7 @@ async function findMissingParents(parents: readonly string[], options: CopyInOpt
   return [...missing].sort((one, other) => one.length - other.length);
 }
 
-async function stands(path: string, options: CopyInOptions): Promise<boolean> {
+async function stands(path: string, options: StandingOptions): Promise<boolean> {
   const known = options.known?.get(path);
   if (known !== undefined) return known;
   const found = await askWhetherStands(path, options);
@@ -117,7 +120,7 @@ async function stands(path: string, options: CopyInOptions): Promise<boolean> {
   return found;
 }
 
-async function askWhetherStands(path: string, { engine, id, signal }: CopyInOptions): Promise<boolean> {
+async function askWhetherStands(path: string, { engine, id, signal }: StandingOptions): Promise<boolean> {
   try {
     await engine.client.text({ method: "HEAD", path: `/containers/${id}/archive`, query: { path }, signal });
     return true;

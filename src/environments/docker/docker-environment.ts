@@ -14,6 +14,7 @@ import type {
 import type { ToolMarks } from "../integrity/tool-marks.ts";
 import { priceOf } from "../price-keys.ts";
 import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
+import { assertRemoved, beginWithRemovals } from "./begin-with-removals.ts";
 import { ContainerCommands } from "./container-commands.ts";
 import { ContainerFiles, type FileWays } from "./container-files.ts";
 import type { ContainerLife } from "./container-life.ts";
@@ -90,11 +91,13 @@ export class DockerEnvironment implements Environment {
   async exec(request: ExecRequest): Promise<ExecResult> {
     request.signal.throwIfAborted();
     this.#assertRunning();
+    const { removals, command } = await this.#beginWithRemovals(request);
     await this.#placePending(request.signal);
     this.#files.noteCommand();
-    const routed = { ...request, env: { ...request.env, ...this.#network.env } };
+    const routed = { ...command, env: { ...request.env, ...this.#network.env } };
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
       const { exitCode } = await this.#stillness.disturb(() => this.#commands.run(routed));
+      await assertRemoved(exitCode, removals, (paths) => this.#files.findStanding(paths, request.signal));
       const outOfMemory = await this.#memoryKills.areNew();
       if (!outOfMemory || exitCode === 0) await this.#options.life.assertSurvived(exitCode);
       this.#options.life.noteService();
@@ -222,6 +225,22 @@ export class DockerEnvironment implements Environment {
   enterCommand(): string | null {
     const tool = this.#options.ground.engine.product;
     return `${tool} start ${this.id} && ${tool} exec -it ${this.id} bash`;
+  }
+
+  // What waits to be removed need not be a command of its own.
+  async #beginWithRemovals(request: ExecRequest): Promise<{ removals: readonly string[]; command: ExecRequest }> {
+    const { user, imageTools, borrow } = this.#options;
+    const removals = await this.#files.takeRemovals();
+    if (removals.length === 0) return { removals, command: request };
+    try {
+      const { marks } = await imageTools.find(borrow);
+      const command = beginWithRemovals(request, removals, request.user ?? user, marks);
+      if (command !== null) return { removals, command };
+    } catch (error) {
+      this.#options.ground.log.write("debug", `looking at the tools of the image: ${messageOf(error)}`);
+    }
+    this.#files.giveBack(removals);
+    return { removals: [], command: request };
   }
 
   #placePending(signal: AbortSignal): Promise<void> {

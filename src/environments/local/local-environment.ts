@@ -1,4 +1,3 @@
-import { closeSync } from "node:fs";
 import { join } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type {
@@ -18,7 +17,7 @@ import { priceOf } from "../price-keys.ts";
 import { volumePaths } from "./base-system.ts";
 import { CommandRunner } from "./command-runner.ts";
 import { removeControlGroups, unthrottle, type ControlGroups } from "./control-groups.ts";
-import { differingTools, readToolMarks, type ToolMarks } from "../integrity/tool-marks.ts";
+import type { ToolMarks } from "../integrity/tool-marks.ts";
 import { requireSource } from "../archive/require-source.ts";
 import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
@@ -32,6 +31,7 @@ import { RootDoor } from "./root-door.ts";
 import { describeProcesses, endProcesses, findProcesses, stopProcesses } from "./sandbox-processes.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { saveSnapshot } from "./snapshots/save-snapshot.ts";
+import { findChangedTools } from "./tool-look.ts";
 import { findUser } from "./find-user.ts";
 import type { ResolvedUser } from "./users.ts";
 import { VolumeDoor } from "./volume-door.ts";
@@ -81,7 +81,7 @@ export class LocalEnvironment implements Environment {
     const isReachable = ground.config.storage === "disk";
     this.#volumes = new VolumeDoor(directory, isReachable ? plan.volumes : new Map(), ground.idMap);
     this.#root = new RootDoor(sandbox, ground);
-    this.#tools = readTools(sandbox);
+    this.#tools = ground.freshTools.of(sandbox, ground.base, options.image.layers);
     this.#runner = new CommandRunner({
       ...ground,
       sandboxPid: sandbox.pid,
@@ -176,8 +176,10 @@ export class LocalEnvironment implements Environment {
   async changedTools(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     this.#assertRunning();
-    const now = readTools(this.#options.sandbox);
-    return this.#tools === null || now === null ? [] : differingTools(this.#tools, now);
+    if (this.#tools === null) return [];
+    const { ground, directory, sandbox } = this.#options;
+    const disk = ground.config.storage === "disk" ? join(directory, "disk") : null;
+    return findChangedTools({ sandbox, base: ground.base, fresh: this.#tools, disk });
   }
 
   async setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void> {
@@ -282,15 +284,5 @@ export class LocalEnvironment implements Environment {
     if (this.#state === "running" || this.#state === "frozen") return;
     const how = this.#state === "lost" ? "has ended by itself" : `has been ${this.#state}`;
     throw new RolloutError("environment_lost", `${this.id} ${how}`, { transient: true });
-  }
-}
-
-function readTools(sandbox: Sandbox): ToolMarks | null {
-  const descriptor = sandbox.openRoot();
-  if (descriptor === null) return null;
-  try {
-    return readToolMarks(`/proc/self/fd/${descriptor}`);
-  } finally {
-    closeSync(descriptor);
   }
 }

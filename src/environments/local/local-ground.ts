@@ -8,6 +8,7 @@ import type { LocalConfig } from "./local-config-schema.ts";
 import type { LocalLayout } from "./local-layout.ts";
 import type { PipeStock } from "./pipe-stock.ts";
 import type { ProgramStarter } from "./program-starter.ts";
+import type { FreshTools } from "./tool-look.ts";
 import type { TrashBin } from "./trash-bin.ts";
 
 /** What all environments of a provider have in common and is known without asking the machine. */
@@ -28,6 +29,7 @@ export interface LocalGround {
   readonly starter: ProgramStarter;
   readonly trash: TrashBin;
   readonly pipes: PipeStock;
+  readonly freshTools: FreshTools;
 }
 
 /** What had to be prepared on the machine before the first environment. */

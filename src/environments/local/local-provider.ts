@@ -28,6 +28,7 @@ import { findTool } from "../../base/find-tool.ts";
 import { toolPath } from "../../base/tool-path.ts";
 import { requireImage } from "./image-store.ts";
 import { PipeStock } from "./pipe-stock.ts";
+import { FreshTools } from "./tool-look.ts";
 import { ProgramStarter } from "./program-starter.ts";
 import { planIdMap, readIdMapFacts } from "./id-map.ts";
 import { reapLeftovers, removeLeftover } from "./leftovers.ts";
@@ -90,6 +91,7 @@ export function planGround(options: Pick<OpenProviderOptions, "config" | "host" 
     starter,
     trash: new TrashBin({ directory: layout.trash, idMap, path, clock, starter, pipes }),
     pipes,
+    freshTools: new FreshTools(clock),
   };
 }
 

@@ -1,4 +1,14 @@
-import { closeSync, mkdtempSync, readFileSync, rmSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
@@ -87,6 +97,19 @@ describe.runIf(process.platform === "linux")("the starter", () => {
     process.kill(findHelper(), "SIGKILL");
     expect(await program.ended).toEqual({ exitCode: null, signal: "SIGKILL" });
     expect(await (await starter.start(shell("exit 4"))).ended).toEqual({ exitCode: 4, signal: null });
+  });
+
+  test.runIf(process.getuid?.() === 0)("makes links with the ids and the rights of somebody else", async () => {
+    const room = mkdtempSync(join(directory, "links-"));
+    const link = { directory: room, name: "there", to: "/some where", uid: 4321, gid: 1234 };
+    await expect(starter.link(link)).rejects.toMatchObject({ code: "exec_failed" });
+    chmodSync(directory, 0o755);
+    chownSync(room, 4321, 1234);
+    await starter.link(link);
+    expect(readlinkSync(join(room, "there"))).toBe("/some where");
+    expect(lstatSync(join(room, "there"))).toMatchObject({ uid: 4321, gid: 1234 });
+    await expect(starter.link(link)).rejects.toThrow(/EEXIST/);
+    expect(await outputOf(shell("id -u; id -g; pwd"))).toBe("0\n0\n/\n");
   });
 });
 

@@ -38,6 +38,15 @@ export interface ProgramRequest {
   readonly descriptors: readonly (PipeEnd | null)[];
 }
 
+/** A link that somebody else is to own. */
+export interface LinkRequest {
+  readonly directory: string;
+  readonly name: string;
+  readonly to: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
 interface Entry {
   readonly begin: PromiseWithResolvers<Program>;
   readonly finish: PromiseWithResolvers<ProgramEnd>;
@@ -101,6 +110,20 @@ export class ProgramStarter implements AsyncDisposable {
         rmSync(end.path, { force: true });
       }
     }
+  }
+
+  /** Makes a link with somebody else's ids and rights, for root alone; rejects with `exec_failed`. */
+  async link(link: LinkRequest): Promise<void> {
+    const id = ++this.#count;
+    const entry: Entry = { begin: Promise.withResolvers(), finish: Promise.withResolvers(), end: null };
+    this.#entries.set(id, entry);
+    this.#send({ id, link });
+    // It never begins as a program does: what is rejected is why it was not made.
+    const refusal = entry.begin.promise.then(
+      () => null,
+      (error: unknown) => error,
+    );
+    if ((await entry.finish.promise).exitCode !== 0) throw await refusal;
   }
 
   /** Where a program that is started finds a directory that we have open. */

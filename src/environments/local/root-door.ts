@@ -1,5 +1,5 @@
 import { closeSync, lstatSync, unlinkSync } from "node:fs";
-import { RolloutError } from "../../base/rollout-error.ts";
+import { posix } from "node:path";
 import type { Placement } from "../environment.ts";
 import { outsideId, type IdMap } from "./id-map.ts";
 import type { ProgramStarter } from "./program-starter.ts";
@@ -8,8 +8,6 @@ import type { Sandbox } from "./sandbox.ts";
 
 export interface RootDoorMeans {
   readonly idMap: IdMap;
-  /** Where tools of the host are looked for. */
-  readonly path: string;
   readonly starter: ProgramStarter;
 }
 
@@ -21,13 +19,11 @@ export interface RootDoorMeans {
 export class RootDoor {
   readonly #sandbox: Sandbox;
   readonly #idMap: IdMap;
-  readonly #path: string;
   readonly #starter: ProgramStarter;
 
-  constructor(sandbox: Sandbox, { idMap, path, starter }: RootDoorMeans) {
+  constructor(sandbox: Sandbox, { idMap, starter }: RootDoorMeans) {
     this.#sandbox = sandbox;
     this.#idMap = idMap;
-    this.#path = path;
     this.#starter = starter;
   }
 
@@ -48,18 +44,16 @@ export class RootDoor {
     }
   }
 
-  // Our own ids do not exist in its file system, so this takes a process that has the ones of its root, and no rights.
+  // Our own ids do not exist in its file system, so this takes a process with the ones of its root, and no rights.
   async #link(root: number, to: string, target: string): Promise<void> {
-    const { ended } = await this.#starter.start({
-      file: "ln",
-      args: ["-s", "-T", "--", to, `.${target}`],
-      cwd: this.#starter.pathOf(root),
+    const [directory, name] = [posix.dirname(target), posix.basename(target)];
+    await this.#starter.link({
+      directory: this.#starter.pathOf(root) + directory,
+      name,
+      to,
       uid: outsideId(this.#idMap.uids, 0),
       gid: outsideId(this.#idMap.gids, 0),
-      env: { PATH: this.#path },
-      descriptors: [],
     });
-    if ((await ended).exitCode !== 0) throw new RolloutError("copy_failed", `cannot make the link ${target}`);
   }
 
   #isPlain(root: string, target: string): boolean {
