@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { execFile } from "node:child_process";
 import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -470,6 +471,27 @@ describe("the way to an engine:", async () => {
     const room = await openRoom({ DOCKER_HOST: proxy.address });
     const environment = await room.create();
     expect((await room.run(environment, "echo over tcp")).stdout.toString()).toBe("over tcp\n");
+  });
+
+  on("a container whose making was answered to nobody is gone when the provider is closed", async () => {
+    const proxy = await openCuttableProxy();
+    onTestFinished(() => proxy[Symbol.asyncDispose]());
+    const provider = await openDocker({ DOCKER_HOST: proxy.address });
+    const name = `test-${randomUUID()}`;
+    const limits = { cpus: 1, memoryBytes: 2 ** 29, storageBytes: 2 ** 30 };
+    const request = { image: "debian:bookworm-slim", name, limits, place: [], labels: { "rollout-test": name } };
+    await (await provider.createEnvironment({ ...request, signal: never })).destroy(never);
+    proxy.loseAnswerTo(`/containers/create?name=${name}`);
+    await expect(provider.createEnvironment({ ...request, signal: never })).rejects.toMatchObject({
+      code: "environment_start_failed",
+    });
+    const engine = await openTestEngine(process.env as Record<string, string>);
+    onTestFinished(() => engine.client[Symbol.dispose]());
+    const query = { all: true, filters: JSON.stringify({ label: [`rollout-test=${name}`] }) };
+    const list = { method: "GET", path: "/containers/json", query, signal: never } as const;
+    expect(await engine.client.json(list)).toHaveLength(1);
+    await provider[Symbol.asyncDispose]();
+    expect(await engine.client.json(list)).toEqual([]);
   });
 
   on("the engine's word for what the memory limit killed is heard over TCP too, once", async () => {

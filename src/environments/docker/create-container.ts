@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { CreateEnvironmentRequest } from "../environment.ts";
-import { hasStatus } from "./connection/engine-error.ts";
+import { EngineError, hasStatus } from "./connection/engine-error.ts";
 import type { DockerGround } from "./docker-ground.ts";
 import type { ImageAnswer } from "./images/image-notes.ts";
 import { logsPath, type LogVolume } from "./log-volume.ts";
@@ -23,7 +23,13 @@ export async function createContainer(
   const create = async (name: string): Promise<string> => {
     const query = { name, platform: config.platform };
     const path = "/containers/create";
-    return (await engine.client.json<{ Id: string }>({ method: "POST", path, query, json, signal: never })).Id;
+    try {
+      return (await engine.client.json<{ Id: string }>({ method: "POST", path, query, json, signal: never })).Id;
+    } catch (error) {
+      // It may have been made, and only the answer was lost.
+      if (error instanceof EngineError && error.status === null) ground.doubtful.add(name, request.labels);
+      throw error;
+    }
   };
   try {
     return await create(request.name);

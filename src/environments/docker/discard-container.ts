@@ -6,7 +6,7 @@ import { removeContainer } from "./remove-container.ts";
 
 const removalLimitMs = 60_000;
 
-/** Removes a container that nobody will use; that it could not be removed is logged. */
+/** Removes a container that nobody will use; one that cannot be removed now is tried again when the provider is closed. */
 export async function discardContainer(ground: DockerGround, id: string, logs: LogVolume | null): Promise<void> {
   const limit = { clock: ground.clock, limitMs: removalLimitMs, parent: null, what: "removing the container" };
   using deadline = startDeadline(limit);
@@ -14,6 +14,7 @@ export async function discardContainer(ground: DockerGround, id: string, logs: L
     await removeContainer(ground, id, deadline.signal);
     await logs?.remove();
   } catch (error) {
+    ground.doubtful.add(id, {});
     ground.log.write("warn", `the container ${id.slice(0, 12)} could not be removed: ${messageOf(error)}`);
   }
 }

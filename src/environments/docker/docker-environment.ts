@@ -257,13 +257,14 @@ export class DockerEnvironment implements Environment {
     await ground.engine.client.text({ method: "POST", path: `/containers/${id}/${verb}`, signal });
   }
 
-  // Processes that start others without a rest may slip through the freezer; then it gives up and says so.
+  // Processes that start others without a rest may slip through the freezer; then it gives up and says so. Where a pause
+  // has just ended, the engine may not have heard of it yet.
   async #pause(signal: AbortSignal): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await this.#post("pause", signal);
       } catch (error) {
-        if (tries === mostPauses || !/unable to freeze/.test(messageOf(error))) throw error;
+        if (tries === mostPauses || !/unable to freeze|already paused/.test(messageOf(error))) throw error;
         await this.#options.ground.clock.sleep(pauseAgainMs, signal);
       }
     }

@@ -4,6 +4,7 @@ import type { Log } from "../../base/log.ts";
 import type { PreparedOnce } from "../../engine/prepared-once.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import type { DockerConfig } from "./docker-config-schema.ts";
+import type { DoubtfulContainers } from "./doubtful-containers.ts";
 import type { ImageNotes } from "./images/image-notes.ts";
 import type { LogVolumes } from "./log-volumes.ts";
 import type { AllowNetwork } from "./network/allow-network.ts";
@@ -15,6 +16,7 @@ export interface DockerGround {
   readonly logVolumes: LogVolumes;
   /** Where containers go that may reach some hosts only; null when that cannot be enforced. */
   readonly allowNetwork: PreparedOnce<AllowNetwork> | null;
+  readonly doubtful: DoubtfulContainers;
   readonly config: DockerConfig;
   readonly baseDir: string;
   readonly host: Host;

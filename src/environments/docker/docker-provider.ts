@@ -25,6 +25,7 @@ import { openEngine, type Engine } from "./connection/open-engine.ts";
 import { createDockerEnvironment } from "./create-docker-environment.ts";
 import { dockerConfigSchema, type DockerConfig } from "./docker-config-schema.ts";
 import type { DockerEnvironment } from "./docker-environment.ts";
+import { DoubtfulContainers } from "./doubtful-containers.ts";
 import type { DockerGround } from "./docker-ground.ts";
 import { buildDockerImage } from "./images/build-docker-image.ts";
 import { checkBuildSecrets } from "./images/build-secrets.ts";
@@ -163,6 +164,7 @@ class DockerProvider implements EnvironmentProvider {
     this.#ending.abort();
     await this.#reaping;
     const ground = await this.#ground.peek();
+    if (ground) await ground.doubtful.remove(ground);
     await (await ground?.allowNetwork?.peek())?.[Symbol.asyncDispose]();
     ground?.engine.client[Symbol.dispose]();
   }
@@ -188,7 +190,9 @@ class DockerProvider implements EnvironmentProvider {
     const iptables = this.#whyNoAllow === null ? findIptables(host) : null;
     const allowNetwork =
       iptables === null ? null : new PreparedOnce(() => AllowNetwork.open({ engine, host, clock, log, iptables }));
-    return { engine, images: new ImageNotes(engine), logVolumes, allowNetwork, config, baseDir, host, clock, log };
+    const images = new ImageNotes(engine);
+    const doubtful = new DoubtfulContainers();
+    return { engine, images, logVolumes, allowNetwork, doubtful, config, baseDir, host, clock, log };
   }
 }
 

@@ -7,6 +7,8 @@ import { readHost } from "../../../src/base/host.ts";
 /** A way to this machine's engine that can be cut. */
 export interface CuttableProxy extends AsyncDisposable {
   readonly address: string;
+  /** The next request that holds this text reaches the engine, and its answer nobody. */
+  loseAnswerTo(text: string): void;
   /** Makes it whole again, so that what was made over it can be removed. */
   reopen(): Promise<void>;
 }
@@ -16,6 +18,7 @@ export async function openCuttableProxy(tls?: { readonly key: Buffer; readonly c
   const endpoint = await findEngine(readHost(process));
   if (endpoint.kind !== "unix") throw new Error(`the tests need an engine behind a socket, not ${addressOf(endpoint)}`);
   const sockets = new Set<Socket>();
+  let doomed: string | null = null;
   const join = (socket: Socket): void => {
     const engine = connect(endpoint.socketPath);
     for (const end of [socket, engine]) {
@@ -23,6 +26,12 @@ export async function openCuttableProxy(tls?: { readonly key: Buffer; readonly c
       end.on("error", () => {});
       end.on("close", () => sockets.delete(end));
     }
+    socket.on("data", (chunk: Buffer) => {
+      if (doomed === null || !chunk.includes(doomed)) return;
+      doomed = null;
+      engine.unpipe(socket);
+      engine.once("data", () => socket.destroy()).resume();
+    });
     socket.pipe(engine).pipe(socket);
     socket.on("close", () => engine.destroy());
     engine.on("close", () => socket.destroy());
@@ -35,6 +44,7 @@ export async function openCuttableProxy(tls?: { readonly key: Buffer; readonly c
   const { port } = server.address() as AddressInfo;
   return {
     address: `tcp://127.0.0.1:${port}`,
+    loseAnswerTo: (text) => void (doomed = text),
     async reopen() {
       server = makeServer();
       server.unref();
