@@ -1,4 +1,4 @@
-import { Option, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
 import { collect, seconds, wholeNumber } from "./job-options.ts";
 
@@ -23,6 +23,7 @@ export function addExperimentCommands(
     .argument("<file>", "a .py, .ts or .js file with a task and evaluators, or whatever --executor takes")
     .option("--dataset <dataset>", "examples: a JSONL, JSON or CSV file, or a stored dataset: name or name@version")
     .option("--repetitions <n>", "how often each example runs (default: 1)", wholeNumber)
+    .option("--pass-at <score>", "a run passes whose first evaluator gives at least this (default: 1)", score)
     .option("--name <name>", "the experiment's id; the file and the time without it")
     .option("--dry-run [n]", "only the first n examples (1), and keep nothing", wholeNumber)
     .option("--resume <id>", "run what is left of this experiment, with what it was begun with")
@@ -32,7 +33,7 @@ export function addExperimentCommands(
     setExitCode(await (await import("./commands/experiment.ts")).experimentCommand(file, options, context)),
   );
 
-  const score = make(
+  const scoring = make(
     "score",
     "evaluate the outputs of an experiment anew, without running its tasks",
     [
@@ -43,7 +44,7 @@ export function addExperimentCommands(
   )
     .argument("<experiment>", "the id of the experiment")
     .argument("<file>", "a file whose evaluators are asked; evaluations of others stay as they are");
-  addSharedOptions(score).action(async (id: string, file: string, options) =>
+  addSharedOptions(scoring).action(async (id: string, file: string, options) =>
     setExitCode(
       await (await import("./commands/experiment-score.ts")).experimentScoreCommand(id, file, options, context),
     ),
@@ -85,4 +86,10 @@ function addSharedOptions(command: Command): Command {
     .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
     .addOption(new Option("--json-events").hideHelp())
     .option("-q, --quiet", "say only what went wrong");
+}
+
+function score(text: string): number {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (!Number.isFinite(value)) throw new InvalidArgumentError("a score is a number.");
+  return value;
 }

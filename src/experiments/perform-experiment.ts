@@ -4,6 +4,7 @@ import { toRaw } from "../base/raw-json.ts";
 import { messageOf } from "../base/rollout-error.ts";
 import type { RunListener } from "../store/run.ts";
 import { ExecutorPool, type PoolMember } from "./executor/executor-pool.ts";
+import type { EarlierSittings } from "./output/earlier-sittings.ts";
 import type { ExperimentOutput } from "./output/experiment-output.ts";
 import type { AggregateAnswer, DiscoverAnswer } from "./protocol.ts";
 import { askAggregates, resultLine } from "./run/ask-aggregates.ts";
@@ -15,13 +16,15 @@ import {
   type ExperimentRunOptions,
   type FinishedRun,
 } from "./run/experiment-run.ts";
-import { ExperimentTally, type ExperimentSummary } from "./run/experiment-tally.ts";
+import { ExperimentTally, type ExperimentSummary, type TallyOptions } from "./run/experiment-tally.ts";
 import { planRuns } from "./run/plan-runs.ts";
 import { runPhased } from "./run/run-phased.ts";
 import { openScratchFile } from "./run/scratch-file.ts";
 
 export interface ExperimentOptions {
   readonly id: string;
+  /** What it is shown under; the executor's own name for it when absent. */
+  readonly name?: string | undefined;
   /** Starts an executor that takes so many things at a time. */
   readonly startExecutor: (maxWorkers: number) => Promise<PoolMember>;
   /** Over the discovered ones. */
@@ -34,8 +37,14 @@ export interface ExperimentOptions {
   /** How many examples there are. */
   readonly exampleCount: number;
   readonly examples: () => AsyncIterable<Iterable<Example>>;
-  /** Evaluates these instead of running the examples. */
-  readonly kept?: KnownRuns | undefined;
+  /** A run passes whose first evaluator gives at least this. */
+  readonly passAt: number;
+  /** What is known of an experiment that is taken up again or scored anew. */
+  readonly earlier?: EarlierSittings | undefined;
+  /** Evaluates outputs that are there instead of running the examples. */
+  readonly rescore?: Rescore | undefined;
+  /** Commands worth typing next. */
+  readonly next?: TallyOptions["next"] | undefined;
   /** Opens where results go once it is known what the experiment is. */
   readonly openOutput: (discovered: DiscoverAnswer, params: JsonObject) => Promise<ExperimentOutput>;
   readonly clock: Clock;
@@ -44,11 +53,11 @@ export interface ExperimentOptions {
 }
 
 /** Runs of an earlier experiment whose tasks are not run again. */
-export interface KnownRuns {
+export interface Rescore {
+  /** The file whose evaluators are asked, as it was typed. */
+  readonly file: string;
   /** In what is known of them there is no word of these evaluators, which are asked again. */
   readonly runs: (evaluators: readonly string[]) => AsyncIterable<DueRun>;
-  /** Evaluators that had their say on them before. */
-  readonly evaluators: readonly string[];
 }
 
 /** Runs an experiment from its discovery to the shutdown of its executors. Rejects only before the first task. */
@@ -67,12 +76,15 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
   await using output = await options.openOutput(discovered, params);
   const total = options.exampleCount * options.repetitions;
   const { location } = output;
-  const evaluators = [...new Set([...discovered.evaluators, ...(options.kept?.evaluators ?? [])])];
-  const name = discovered.name ?? options.id;
+  const { earlier = null, rescore, next = () => [] } = options;
   const tally = new ExperimentTally({
     ...options,
-    name,
-    evaluators,
+    name: options.name ?? discovered.name ?? options.id,
+    evaluators: [...new Set([...(earlier?.evaluators ?? []), ...discovered.evaluators])],
+    params: earlier?.params ?? params,
+    earlier,
+    scoring: rescore ? { file: rescore.file, evaluators: discovered.evaluators, params } : null,
+    next,
     location,
     total,
     concurrency: rules.maxWorkers,
@@ -117,8 +129,8 @@ async function performRuns(options: ExperimentOptions, performance: Performance)
     output,
     clock,
     signal,
-    nextRun: options.kept
-      ? takeInTurn(options.kept.runs(discovered.evaluators))
+    nextRun: options.rescore
+      ? takeInTurn(options.rescore.runs(discovered.evaluators))
       : takeEach(planRuns(options.examples(), options.repetitions), output.findEarlier),
     onStarted: tally.begin.bind(tally),
     onFinished(finished: FinishedRun) {

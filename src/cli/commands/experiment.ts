@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord } from "../../base/shown-path.ts";
 import { firstExamples, type ExampleSource } from "../../experiments/examples/example-source.ts";
+import { readEarlierSittings } from "../../experiments/output/earlier-sittings.ts";
 import type { ExperimentOutput } from "../../experiments/output/experiment-output.ts";
 import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
 import { openNoOutput } from "../../experiments/output/no-output.ts";
@@ -26,6 +27,7 @@ import { listenAndReport } from "../report-options.ts";
 export interface ExperimentCommandOptions extends ExecutorOptions, PlaceOptions {
   readonly dataset?: string;
   readonly repetitions?: number;
+  readonly passAt?: number;
   readonly name?: string;
   readonly dryRun?: number | true;
   readonly resume?: string;
@@ -51,10 +53,11 @@ export async function experimentCommand(
   const examples = dryCount === null ? all : firstExamples(all, dryCount);
   const id = options.resume ?? options.name ?? (await freeName(shelf, path, context));
   const repetitions = options.repetitions ?? known?.repetitions ?? 1;
+  const passAt = options.passAt ?? known?.passAt ?? 1;
   const open = async (discovered: DiscoverAnswer, params: JsonObject): Promise<ExperimentOutput> => {
     if (shelf === null || dryCount !== null) return await openNoOutput();
     const { evaluators, name } = discovered;
-    const facts = { id, name: name ?? id, file: path, examples, params, repetitions, evaluators };
+    const facts = { id, name: name ?? id, file: path, examples, params, repetitions, evaluators, passAt };
     const plan = planExperiment({ ...facts, maxWorkers: options.maxWorkers });
     if (record === null) return await shelf.begin(plan, examples);
     checkSameExperiment(record, plan);
@@ -66,6 +69,8 @@ export async function experimentCommand(
       id,
       params: { ...known?.params, ...readParams(options.param ?? []) },
       repetitions,
+      passAt,
+      earlier: record === null ? undefined : readEarlierSittings(record),
       exampleCount: examples.count,
       examples: () => examples.read(),
       openOutput: open,

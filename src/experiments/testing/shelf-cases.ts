@@ -39,7 +39,7 @@ const examples: ExampleSource = {
 
 function plan(): RunPlan {
   const evaluators = ["right", "small"];
-  const facts = { file: "x.py", examples, params: { model: "m" }, repetitions, evaluators, maxWorkers: 4 };
+  const facts = { file: "x.py", examples, params: { model: "m" }, repetitions, evaluators, passAt: 1, maxWorkers: 4 };
   return planExperiment({ ...facts, id: `x-${randomUUID()}`, name: "x" });
 }
 
@@ -74,6 +74,10 @@ function summary(id: string, more: Partial<ExperimentSummary> = {}): ExperimentS
     failedEvaluations: 0,
     averageScores: { right: 0.5 },
     aggregates: [],
+    params: { model: "m" },
+    durationSec: 1.5,
+    sittings: 1,
+    scorings: [],
     error: null,
     cause: null,
     location: "",
