@@ -18,6 +18,8 @@ export function addExperimentCommands(
     "rollout experiment my_experiment.py --dataset examples.jsonl --dry-run 2",
     "rollout experiment my_experiment.py --resume my_experiment-2026-01-31-12-00-00",
     "rollout experiment score my_experiment-2026-01-31-12-00-00 more_evaluators.py",
+    "rollout experiment list",
+    "rollout experiment compare small large",
   ])
     .enablePositionalOptions()
     .argument("<file>", "a .py, .ts or .js file with a task and evaluators, or whatever --executor takes")
@@ -42,13 +44,48 @@ export function addExperimentCommands(
     ],
     experiment,
   )
-    .argument("<experiment>", "the id of the experiment")
+    .argument("<experiment>", "the id of the experiment, or its directory")
     .argument("<file>", "a file whose evaluators are asked; evaluations of others stay as they are");
   addSharedOptions(scoring).action(async (id: string, file: string, options) =>
     setExitCode(
       await (await import("./commands/experiment-score.ts")).experimentScoreCommand(id, file, options, context),
     ),
   );
+
+  addPlaceOptions(
+    make(
+      "list",
+      "the experiments of a store, or of a directory, newest first",
+      ["rollout experiment list", "rollout experiment list --output-dir experiments --json"],
+      experiment,
+    ),
+  )
+    .option("--json", "as one JSON object")
+    .action(async (options) =>
+      setExitCode(await (await import("./commands/experiment-list.ts")).experimentListCommand(options, context)),
+    );
+
+  addPlaceOptions(
+    make(
+      "compare",
+      "what became better and worse from one experiment to another, example by example",
+      [
+        "rollout experiment compare small large",
+        "rollout experiment compare experiments/small experiments/large --json",
+      ],
+      experiment,
+    )
+      .argument("<before>", "the id of an experiment, or its directory")
+      .argument("<after>", "the one to compare it with"),
+  )
+    .option("--json", "as one JSON object")
+    .action(async (before: string, after: string, options) =>
+      setExitCode(
+        await (
+          await import("./commands/experiment-compare.ts")
+        ).experimentCompareCommand(before, after, options, context),
+      ),
+    );
 
   const executor = make("executor", "programs that run the tasks and evaluators of experiments", [
     "rollout executor check my_experiment.py --input 1",
@@ -69,8 +106,14 @@ export function addExperimentCommands(
     );
 }
 
-function addSharedOptions(command: Command): Command {
+function addPlaceOptions(command: Command): Command {
   return command
+    .option("--store <location>", "a file or postgres://… for datasets and results (default: .rollout/rollout.db)")
+    .option("--output-dir <directory>", "experiments are directories of JSON lines below this one instead");
+}
+
+function addSharedOptions(command: Command): Command {
+  return addPlaceOptions(command)
     .option(
       "--param <name=value>",
       "a parameter of the experiment; JSON where it is, text otherwise (repeatable)",
@@ -81,8 +124,6 @@ function addSharedOptions(command: Command): Command {
     .option("--evaluate-failed", "also evaluate tasks that failed")
     .option("--executor <command>", "what runs the file, when its name does not tell")
     .option("--eval-timeout <seconds>", "for one evaluation", seconds, 600)
-    .option("--store <location>", "a file or postgres://… for datasets and results (default: .rollout/rollout.db)")
-    .option("--output-dir <directory>", "keep the experiment in a directory of JSON lines below this one instead")
     .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
     .addOption(new Option("--json-events").hideHelp())
     .option("-q, --quiet", "say only what went wrong");

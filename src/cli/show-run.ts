@@ -23,6 +23,7 @@ export interface ShowRunOptions {
   readonly json?: boolean;
   readonly item?: string;
   readonly store?: string;
+  readonly outputDir?: string;
 }
 
 const mostWorst = 5;

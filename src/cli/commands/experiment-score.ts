@@ -7,6 +7,7 @@ import type { DueRun } from "../../experiments/run/experiment-run.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { beginExecutor } from "../experiment/begin-executor.ts";
+import { locateExperiment } from "../experiment/locate-experiment.ts";
 import { showWords } from "../experiment/show-words.ts";
 import { findExperiment, openExperimentPlace, type PlaceOptions } from "../experiment/open-experiment-place.ts";
 import { readParams } from "../experiment/read-params.ts";
@@ -17,11 +18,12 @@ export interface ScoreCommandOptions extends ExecutorOptions, PlaceOptions {}
 
 /** `rollout experiment score`: evaluates the outputs of an experiment anew and returns the exit code. */
 export async function experimentScoreCommand(
-  id: string,
+  word: string,
   path: string,
-  options: ScoreCommandOptions,
+  given: ScoreCommandOptions,
   context: CliContext,
 ): Promise<number> {
+  const { id, options } = await locateExperiment(word, given, context.host.cwd);
   using told = listenAndReport(options, context, "runs");
   const { signal } = told.interrupts;
   await using begun = beginExecutor({ path, options, reporter: told.reporter, signal }, context);
