@@ -98,6 +98,7 @@ export function addExperimentCommands(
     .option("--input <json>", "an input that its task takes (default: null)")
     .option("--expected <json>", "what is expected of that input")
     .option("--bad-input <json>", "an input that its task fails on")
+    .option("--slow-input <json>", "an input that its task takes a second or more for")
     .option("--rule <name>", "only this rule (repeatable)", collect)
     .option("--timeout <seconds>", "for each answer", seconds, 10)
     .option("--json", "as one JSON object")

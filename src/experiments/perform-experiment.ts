@@ -23,7 +23,7 @@ import { openScratchFile } from "./run/scratch-file.ts";
 
 export interface ExperimentOptions {
   readonly id: string;
-  /** What it is shown under; the executor's own name for it when absent. */
+  /** What it is shown under when neither it nor its record has a name. */
   readonly name?: string | undefined;
   /** Starts an executor that takes so many things at a time. */
   readonly startExecutor: (maxWorkers: number) => Promise<PoolMember>;
@@ -43,12 +43,16 @@ export interface ExperimentOptions {
   readonly earlier?: EarlierSittings | undefined;
   /** Evaluates outputs that are there instead of running the examples. */
   readonly rescore?: Rescore | undefined;
+  /** What else people should know of it, a line each. */
+  readonly notes?: readonly string[] | undefined;
   /** Commands worth typing next. */
   readonly next?: TallyOptions["next"] | undefined;
   /** Opens where results go once it is known what the experiment is. */
   readonly openOutput: (discovered: DiscoverAnswer, params: JsonObject) => Promise<ExperimentOutput>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Ends executors at once, whatever they are doing. */
+  readonly forceSignal?: AbortSignal | undefined;
   readonly onEvent: RunListener;
 }
 
@@ -71,6 +75,7 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
     onRestart: (how) =>
       onEvent({ type: "warning", at: clock.now(), message: `an executor was lost and is started again: ${how}` }),
   });
+  using _force = killOn(options.forceSignal, pool);
   const { discovered } = pool;
   const params: JsonObject = { ...discovered.params, ...options.params };
   await using output = await options.openOutput(discovered, params);
@@ -79,11 +84,12 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
   const { earlier = null, rescore, next = () => [] } = options;
   const tally = new ExperimentTally({
     ...options,
-    name: options.name ?? discovered.name ?? options.id,
+    name: earlier?.name ?? discovered.name ?? options.name ?? options.id,
     evaluators: [...new Set([...(earlier?.evaluators ?? []), ...discovered.evaluators])],
     params: earlier?.params ?? params,
     earlier,
     scoring: rescore ? { file: rescore.file, evaluators: discovered.evaluators, params } : null,
+    notes: options.notes ?? [],
     next,
     location,
     total,
@@ -105,6 +111,13 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
     if (summary.error !== null) return summary;
     return { ...summary, status: "failed", error: `its end could not be kept: ${messageOf(thrown)}`, cause: thrown };
   }
+}
+
+function killOn(signal: AbortSignal | undefined, pool: ExecutorPool): Disposable {
+  const kill = (): void => void pool[Symbol.asyncDispose]();
+  if (signal?.aborted === true) kill();
+  signal?.addEventListener("abort", kill, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener("abort", kill) };
 }
 
 interface Performance {

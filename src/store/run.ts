@@ -41,6 +41,8 @@ export interface Unit {
   /** US dollars; null when unknown. */
   readonly cost: number | null;
   readonly tries: number;
+  /** What came out of it, as JSON; absent where a unit has no output of its own. */
+  readonly outputJson?: string | undefined;
   /** Somebody found a reason not to rely on its marks. */
   readonly isUntrusted?: boolean | undefined;
   readonly warnings: readonly string[];

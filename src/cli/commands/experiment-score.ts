@@ -35,7 +35,6 @@ export async function experimentScoreCommand(
     {
       begun,
       id,
-      name: record.name,
       passAt,
       earlier: readEarlierSittings(record),
       params: readParams(options.param ?? []),

@@ -61,9 +61,22 @@ export async function experimentCommand(
   const repetitions = options.repetitions ?? known?.repetitions ?? 1;
   const passAt = options.passAt ?? known?.passAt ?? 1;
   const open = async (discovered: DiscoverAnswer, params: JsonObject): Promise<ExperimentOutput> => {
+    if (discovered.task === null)
+      throw new RolloutError("config_invalid", `${path} has no task`, {
+        hint: "mark the function that turns an input into an output as its task; `rollout experiment score` needs none",
+      });
     if (shelf === null || dryCount !== null) return await openNoOutput();
-    const { evaluators, name } = discovered;
-    const facts = { id, name: name ?? id, file: path, examples, params, repetitions, evaluators, passAt };
+    const { evaluators } = discovered;
+    const facts = {
+      id,
+      name: discovered.name ?? stemOf(path),
+      file: path,
+      examples,
+      params,
+      repetitions,
+      evaluators,
+      passAt,
+    };
     const plan = planExperiment({ ...facts, maxWorkers: options.maxWorkers });
     if (record === null) return await shelf.begin(plan, examples);
     checkSameExperiment(record, plan);
@@ -73,6 +86,7 @@ export async function experimentCommand(
     {
       begun,
       id,
+      name: stemOf(path),
       params: { ...known?.params, ...readParams(options.param ?? []) },
       repetitions,
       passAt,
@@ -148,10 +162,14 @@ async function nameOfDataset(record: RunRecord, place: ExperimentPlace): Promise
   return `${dataset?.name ?? record.datasetId}@${record.datasetVersion ?? 1}`;
 }
 
+function stemOf(path: string): string {
+  return basename(path, extname(path));
+}
+
 /** The file and the time, with `-2`, `-3` behind it when that is taken. */
 async function freeName(shelf: ExperimentShelf | null, path: string, { clock }: CliContext): Promise<string> {
   const stamp = new Date(clock.now()).toISOString().slice(0, 19).replaceAll(/[:T]/g, "-");
-  const name = `${basename(path, extname(path))}-${stamp}`;
+  const name = `${stemOf(path)}-${stamp}`;
   for (let n = 1; ; n++) {
     const free = n === 1 ? name : `${name}-${n}`;
     if (shelf === null || (await shelf.find(free)) === null) return free;

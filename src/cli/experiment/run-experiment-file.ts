@@ -75,6 +75,8 @@ export async function runExperimentFile(
     },
     clock,
     signal,
+    forceSignal: interrupts.forceSignal,
+    notes: again === null ? ["a rehearsal: nothing of it is kept"] : [],
     next: (counts) => (again === null ? [] : isWhole(counts) ? [look] : [again, look]),
     onEvent: first.watch(reporter.onEvent),
   });

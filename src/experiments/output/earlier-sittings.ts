@@ -5,6 +5,7 @@ import { readPlan } from "./plan-experiment.ts";
 
 /** What the sittings of an experiment before this one left of it as a whole. */
 export interface EarlierSittings {
+  readonly name: string;
   readonly params: JsonObject;
   /** All that had their say: those it was begun with, then those that came later. */
   readonly evaluators: readonly string[];
@@ -22,6 +23,7 @@ export function readEarlierSittings(record: RunRecord): EarlierSittings {
   const later = Object.keys(objectOf(summary["average_scores"]));
   const { duration_sec: durationSec, sittings } = summary;
   return {
+    name: record.name,
     params,
     evaluators: [...new Set([...evaluators, ...later])],
     aggregates: listOf(summary["aggregates"]).map(readAggregate),

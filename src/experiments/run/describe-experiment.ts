@@ -72,6 +72,7 @@ export function toUnit(
     durationSec: durationMs / 1000,
     cost: null,
     tries: 1,
+    ...(outcome.output === null ? {} : { outputJson: outcome.output }),
     warnings: evaluations.flatMap(({ evaluator, error }) =>
       error === null ? [] : [`evaluator "${evaluator}" failed: ${error}`],
     ),

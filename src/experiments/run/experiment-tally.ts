@@ -61,6 +61,8 @@ export interface TallyOptions extends ExperimentNames {
   readonly earlier: EarlierSittings | null;
   /** Set when outputs that are there are scored anew. */
   readonly scoring: Omit<Scoring, "at"> | null;
+  /** What else people should know of it, a line each. */
+  readonly notes: readonly string[];
   /** Commands worth typing next. */
   readonly next: (counts: ExperimentCounts) => readonly string[];
   readonly clock: Clock;
@@ -160,7 +162,7 @@ export class ExperimentTally {
         durationSec: summary.durationSec,
         sittings: summary.sittings,
         wholeMarks: summary.aggregates.map((answer) => toWholeMark(answer, scorings)),
-        notes: describeNotes(summary),
+        notes: [...this.#options.notes, ...describeNotes(summary)],
         next: next(summary),
       },
     });
