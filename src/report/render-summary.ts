@@ -62,7 +62,7 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
   const planned = overall.planned ?? overall.finished;
   const whole = overall.scored === planned ? "" : ` of ${groupDigits(planned)}`;
   const { itemCount } = run.shape;
-  const ofItems = itemCount === undefined ? "" : ` of ${countText(itemCount, "item")}`;
+  const ofItems = itemCount === undefined ? "" : ` of ${countText(itemCount, run.shape.itemLabel)}`;
   const second: Cell[] = [
     { text: `${groupDigits(overall.scored)}${whole} ${noun}${planned === 1 ? "" : "s"}${ofItems} scored` },
     ...count(overall.marks.passed, "passed", style.green),

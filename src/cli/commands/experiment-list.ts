@@ -22,16 +22,18 @@ export async function experimentListCommand(options: ExperimentListOptions, cont
   const { signal } = new AbortController();
   await using place = openExperimentPlace(options, signal, context);
   const all = await Array.fromAsync((await place.openShelf("read")).list());
-  const [newest, older] = all;
+  const [newest] = all;
+  // Two that are about the same thing are worth a comparison.
+  const older = all.find((run) => run !== newest && run.name === newest?.name);
   if (options.json === true)
     terminal.out(jsonText({ experiments: all.map((run) => ({ ...recordJson(run), summary: run.summary })) }));
   else if (newest === undefined)
     terminal.out("there are no experiments\nnext: rollout experiment FILE --dataset DATASET\n");
   else {
     for (const line of renderTable(columnsOf(all), terminal.columns())) terminal.out(`${line}\n`);
-    const ids = older === undefined ? [] : [older.id, newest.id].map(shellWord);
     terminal.out(`next: ${showWords(newest.id, options)}\n`);
-    if (ids.length > 0) terminal.out(`      rollout experiment compare ${ids.join(" ")}${place.words}\n`);
+    if (older !== undefined)
+      terminal.out(`      rollout experiment compare ${shellWord(older.id)} ${shellWord(newest.id)}${place.words}\n`);
   }
   return exitCodes.done;
 }

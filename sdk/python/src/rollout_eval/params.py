@@ -43,7 +43,7 @@ class Params:
         self.defaults = {item.name: getattr(defaults, item.name) for item in dataclasses.fields(kind) if item.init}
 
     def check(self, given: Mapping[str, Any]) -> None:
-        """Raises `ParamError` for a name that is not declared and for a value of another type; where none is, all fit."""
+        """Raises `ParamError` for a name that is not declared and a value of another type; if none is, all fit."""
         for name, value in given.items():
             if name not in self.defaults:
                 if self.is_declared:
