@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { makeRoom, type Ended, type Room } from "./rollout-cli.ts";
+import { makeRoom, onTerminal, type Ended, type Room } from "./rollout-cli.ts";
 
 interface Aggregate {
   readonly aggregate: string;
@@ -105,7 +105,10 @@ describe.each([
 
   test("still tells of its scoring after it was gone on with", async () => {
     expect((await room.run([...begin, ...words], { env: { BAD: "1" } })).code).toBe(3);
-    await room.run(["experiment", "score", "x", "later.ts", ...words]);
+    const scored = await room.run(["experiment", "score", "x", "later.ts", ...words]);
+    // The task that failed is not run again by scoring once more.
+    expect(scored.code).toBe(3);
+    expect(scored.stdout).not.toContain("rollout experiment score");
     const resumed = read(await room.run(["experiment", "double.ts", "--resume", "x", ...words, "--json"]));
     expect(resumed.average_scores).toHaveProperty("short", 1);
     expect(resumed.scorings).toHaveLength(1);
@@ -146,12 +149,15 @@ test("one that came to its end is not said to be unfinished because something in
   expect(stdout).toContain("What failed runs again with `rollout experiment double.ts --resume x`.");
 });
 
-test("its parameters are told when it begins, in the summary, by show and in the JSON", async () => {
+test("its parameters are told when it begins, in the summary, by show and in the JSON", async (context) => {
   const words = [...begin, "--param", "factor=3"];
   const end = await room.run(words);
   expect(end.stderr).toContain("params factor=3, note=plain");
   expect(end.stdout).toContain("params factor=3, note=plain");
   expect((await room.run(["show", "x"])).stdout).toContain("params factor=3, note=plain");
+  const live = onTerminal(context, [...words, "--name", "y", "--dry-run"]);
+  const { stdout } = await room.start([], live).ended;
+  expect(stdout.split("params factor=3, note=plain").length - 1).toBe(2);
   const dry = await room.run([...words, "--dry-run", "--json"]);
   expect(read(dry).params).toEqual({ factor: 3, note: "plain" });
 });

@@ -3,7 +3,7 @@ import { plainJson } from "../../base/plain-json.ts";
 import { isDiskFull, RolloutError } from "../../base/rollout-error.ts";
 import { isWhole, summaryJson } from "../../experiments/output/summary-json.ts";
 import { performExperiment, type ExperimentOptions } from "../../experiments/perform-experiment.ts";
-import type { ExperimentSummary } from "../../experiments/run/experiment-tally.ts";
+import type { ExperimentCounts, ExperimentSummary } from "../../experiments/run/experiment-tally.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
 import type { Interrupts, SignalName } from "../interrupts.ts";
@@ -77,7 +77,7 @@ export async function runExperimentFile(
     signal,
     forceSignal: interrupts.forceSignal,
     notes: again === null ? ["a rehearsal: nothing of it is kept"] : [],
-    next: (counts) => (again === null ? [] : isWhole(counts) ? [look] : [again, look]),
+    next: (counts) => (again === null ? [] : isDone(counts, work) ? [look] : [again, look]),
     onEvent: first.watch(reporter.onEvent),
   });
   const exitCode = exitCodeOfExperiment(summary, interrupts.received);
@@ -90,6 +90,11 @@ export async function runExperimentFile(
       `${isDiskFull(summary.cause) ? "the disk is full; " : ""}what came before is kept; go on with: ${again}`,
     );
   return exitCode;
+}
+
+/** Nothing would be gained by doing the same again: scoring runs no task that failed. */
+function isDone(counts: ExperimentCounts, { rescore }: ExperimentWork): boolean {
+  return isWhole(rescore === undefined ? counts : { ...counts, failed: 0, skipped: 0 });
 }
 
 function exitCodeOfExperiment(summary: ExperimentSummary, received: SignalName | null): number {

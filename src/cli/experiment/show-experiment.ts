@@ -79,11 +79,15 @@ function describe(shelf: ExperimentShelf, run: RunRecord, place: Place, { clock 
     params,
     location: place.location,
   };
+  // Of one whose process died only its last sign is known.
+  let lastAt = run.createdAt;
+  const onUnit = (endedAt: number): void => void (lastAt = Math.max(lastAt, endedAt));
+  const endAt = (): number => run.endedAt ?? (run.isHeld ? clock.now() : lastAt);
   return {
     run,
     head: describeHead(names),
-    tail: (finished, next) => describeTail(run, finished, clock.now(), next),
-    units: readUnits(shelf, run, names),
+    tail: (finished, next) => describeTail(run, finished, endAt(), next),
+    units: readUnits(shelf, run, names, onUnit),
     word: place.word,
     summary: run.summary,
     unfinished: describeUnfinished(
@@ -93,8 +97,14 @@ function describe(shelf: ExperimentShelf, run: RunRecord, place: Place, { clock 
   };
 }
 
-async function* readUnits(shelf: ExperimentShelf, run: RunRecord, names: ExperimentNames): ShownRun["units"] {
+async function* readUnits(
+  shelf: ExperimentShelf,
+  run: RunRecord,
+  names: ExperimentNames,
+  onUnit: (endedAt: number) => void,
+): ShownRun["units"] {
   for await (const kept of shelf.runs(run.id)) {
+    onUnit(kept.startedAt + kept.durationMs);
     const evaluations = [...kept.evaluations.values()];
     const stored = {
       result: toStoredResult(kept, run.datasetVersion ?? 0),
@@ -111,13 +121,13 @@ function describeUnfinished({ status }: RunRecord, command: string): string {
     : `The run is not finished; \`${command}\` goes on with it.`;
 }
 
-function describeTail(run: RunRecord, finished: number, now: number, next: readonly string[]): RunTail {
+function describeTail(run: RunRecord, finished: number, endAt: number, next: readonly string[]): RunTail {
   const earlier = readEarlierSittings(run);
   return {
     status: run.status === "completed" ? "completed" : "unfinished",
     skipped: Math.max(0, run.total - finished),
     hasFailed: run.status === "completed" && run.failed > 0 && run.failed === run.total,
-    durationSec: earlier.durationSec ?? ((run.endedAt ?? now) - run.createdAt) / 1000,
+    durationSec: earlier.durationSec ?? (endAt - run.createdAt) / 1000,
     sittings: earlier.sittings,
     wholeMarks: earlier.aggregates.map((answer) => toWholeMark(answer, earlier.scorings)),
     notes: describeNotes(earlier),
