@@ -1,4 +1,4 @@
-import { Option, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
 import { collect, seconds, wholeNumber } from "./job-options.ts";
 
@@ -18,11 +18,14 @@ export function addExperimentCommands(
     "rollout experiment my_experiment.py --dataset examples.jsonl --dry-run 2",
     "rollout experiment my_experiment.py --resume my_experiment-2026-01-31-12-00-00",
     "rollout experiment score my_experiment-2026-01-31-12-00-00 more_evaluators.py",
+    "rollout experiment list",
+    "rollout experiment compare small large",
   ])
     .enablePositionalOptions()
     .argument("<file>", "a .py, .ts or .js file with a task and evaluators, or whatever --executor takes")
     .option("--dataset <dataset>", "examples: a JSONL, JSON or CSV file, or a stored dataset: name or name@version")
     .option("--repetitions <n>", "how often each example runs (default: 1)", wholeNumber)
+    .option("--pass-at <score>", "a run passes whose first evaluator gives at least this (default: 1)", score)
     .option("--name <name>", "the experiment's id; the file and the time without it")
     .option("--dry-run [n]", "only the first n examples (1), and keep nothing", wholeNumber)
     .option("--resume <id>", "run what is left of this experiment, with what it was begun with")
@@ -32,7 +35,7 @@ export function addExperimentCommands(
     setExitCode(await (await import("./commands/experiment.ts")).experimentCommand(file, options, context)),
   );
 
-  const score = make(
+  const scoring = make(
     "score",
     "evaluate the outputs of an experiment anew, without running its tasks",
     [
@@ -41,13 +44,48 @@ export function addExperimentCommands(
     ],
     experiment,
   )
-    .argument("<experiment>", "the id of the experiment")
+    .argument("<experiment>", "the id of the experiment, or its directory")
     .argument("<file>", "a file whose evaluators are asked; evaluations of others stay as they are");
-  addSharedOptions(score).action(async (id: string, file: string, options) =>
+  addSharedOptions(scoring).action(async (id: string, file: string, options) =>
     setExitCode(
       await (await import("./commands/experiment-score.ts")).experimentScoreCommand(id, file, options, context),
     ),
   );
+
+  addPlaceOptions(
+    make(
+      "list",
+      "the experiments of a store, or of a directory, newest first",
+      ["rollout experiment list", "rollout experiment list --output-dir experiments --json"],
+      experiment,
+    ),
+  )
+    .option("--json", "as one JSON object")
+    .action(async (options) =>
+      setExitCode(await (await import("./commands/experiment-list.ts")).experimentListCommand(options, context)),
+    );
+
+  addPlaceOptions(
+    make(
+      "compare",
+      "what became better and worse from one experiment to another, example by example",
+      [
+        "rollout experiment compare small large",
+        "rollout experiment compare experiments/small experiments/large --json",
+      ],
+      experiment,
+    )
+      .argument("<before>", "the id of an experiment, or its directory")
+      .argument("<after>", "the one to compare it with"),
+  )
+    .option("--json", "as one JSON object")
+    .action(async (before: string, after: string, options) =>
+      setExitCode(
+        await (
+          await import("./commands/experiment-compare.ts")
+        ).experimentCompareCommand(before, after, options, context),
+      ),
+    );
 
   const executor = make("executor", "programs that run the tasks and evaluators of experiments", [
     "rollout executor check my_experiment.py --input 1",
@@ -60,6 +98,7 @@ export function addExperimentCommands(
     .option("--input <json>", "an input that its task takes (default: null)")
     .option("--expected <json>", "what is expected of that input")
     .option("--bad-input <json>", "an input that its task fails on")
+    .option("--slow-input <json>", "an input that its task takes a second or more for")
     .option("--rule <name>", "only this rule (repeatable)", collect)
     .option("--timeout <seconds>", "for each answer", seconds, 10)
     .option("--json", "as one JSON object")
@@ -68,8 +107,14 @@ export function addExperimentCommands(
     );
 }
 
-function addSharedOptions(command: Command): Command {
+function addPlaceOptions(command: Command): Command {
   return command
+    .option("--store <location>", "a file or postgres://… for datasets and results (default: .rollout/rollout.db)")
+    .option("--output-dir <directory>", "experiments are directories of JSON lines below this one instead");
+}
+
+function addSharedOptions(command: Command): Command {
+  return addPlaceOptions(command)
     .option(
       "--param <name=value>",
       "a parameter of the experiment; JSON where it is, text otherwise (repeatable)",
@@ -80,9 +125,13 @@ function addSharedOptions(command: Command): Command {
     .option("--evaluate-failed", "also evaluate tasks that failed")
     .option("--executor <command>", "what runs the file, when its name does not tell")
     .option("--eval-timeout <seconds>", "for one evaluation", seconds, 600)
-    .option("--store <location>", "a file or postgres://… for datasets and results (default: .rollout/rollout.db)")
-    .option("--output-dir <directory>", "keep the experiment in a directory of JSON lines below this one instead")
     .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
     .addOption(new Option("--json-events").hideHelp())
     .option("-q, --quiet", "say only what went wrong");
+}
+
+function score(text: string): number {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (!Number.isFinite(value)) throw new InvalidArgumentError("a score is a number.");
+  return value;
 }

@@ -176,14 +176,17 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
 
   addExperimentCommands(command, context, setExitCode);
 
-  command("show", "show the results of a job, of one of its trials, or of a run in the store", [
+  command("show", "show the results of a job, of one of its trials, of an experiment, or of a run in the store", [
     "rollout show jobs/my-job",
     "rollout show jobs/my-job/my-agent/my-dataset/my-task__1",
     "rollout show jobs/my-job --json",
     "rollout show 0b6d3c1e-5a0c-4d1e-9c55-2f4a7b8c9d10 --item question-7",
+    "rollout show my-experiment --item question-7#2",
+    "rollout show my-experiment --output-dir experiments",
   ])
-    .argument("<directory>", "a job directory, a trial directory, or the id of a run")
-    .option("--item <id>", "of a run: all there is to know of this item")
+    .argument("<directory>", "a job, trial or experiment directory, or the id of a run or an experiment")
+    .option("--item <id>", "of a run: all there is to know of this item, of an experiment of this example or run")
+    .option("--output-dir <directory>", "where the directory of an experiment is, as `rollout experiment` has it")
     .option("--store <location>", "where to look for a run (default: .rollout/rollout.db)")
     .option("--json", "as one JSON object")
     .action(async (directory: string, options) =>

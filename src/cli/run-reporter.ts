@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { plainText } from "../base/terminal-text.ts";
 import { createJsonEvents } from "../report/json-events.ts";
 import { createLiveDisplay } from "../report/live-display.ts";
+import { paramsText } from "../report/params-text.ts";
 import { createPlainLines } from "../report/plain-lines.ts";
 import { renderSummary } from "../report/render-summary.ts";
 import { RunTally } from "../report/run-tally.ts";
@@ -44,6 +45,8 @@ export function openRunReporter({ terminal, clock, json, quiet }: RunReporterOpt
   const onEvent = (event: RunEvent): void => {
     events?.(event);
     progress?.onEvent(event);
+    // Plain lines have it in their first.
+    if (event.type === "run_started" && isDrawing) tellParams(event.run, print);
     if (event.type === "run_finished") close();
     summary?.onEvent(event);
   };
@@ -56,6 +59,11 @@ export function openRunReporter({ terminal, clock, json, quiet }: RunReporterOpt
     else terminal.err(`${plainText(line)}\n`);
   };
   return { onEvent, print, say, [Symbol.dispose]: close };
+}
+
+function tellParams({ params }: RunHead, print: (line: string) => void): void {
+  const text = paramsText(params);
+  if (text !== "") print(`params ${text}`);
 }
 
 interface Progress {

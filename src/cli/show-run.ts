@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import type { Json, JsonObject } from "../base/json.ts";
 import { RolloutError } from "../base/rollout-error.ts";
 import { shellWord } from "../base/shown-path.ts";
 import { plainJson } from "../base/plain-json.ts";
@@ -9,7 +10,7 @@ import type { ItemWithScores } from "../datasets/summary.ts";
 import { toUnit, type UnitNames } from "../datasets/to-unit.ts";
 import { markText } from "../report/number-text.ts";
 import { RunTally } from "../report/run-tally.ts";
-import type { RunHead, RunTail, Unit } from "../store/run.ts";
+import type { RunHead, RunShape, RunTail, Unit } from "../store/run.ts";
 import type { RunRecord } from "../store/run-store.ts";
 import type { Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
@@ -22,6 +23,7 @@ export interface ShowRunOptions {
   readonly json?: boolean;
   readonly item?: string;
   readonly store?: string;
+  readonly outputDir?: string;
 }
 
 const mostWorst = 5;
@@ -34,8 +36,10 @@ export interface ShownRun {
   readonly units: AsyncIterable<{ readonly unit: Unit; readonly item: ItemWithScores }>;
   /** What a command typed next calls this run. */
   readonly word: string;
-  /** What goes on with it when it is not finished. */
-  readonly resumeHint: string;
+  /** What to say of one that is not finished. */
+  readonly unfinished: string;
+  /** What was said of it as a whole, for programs; absent where that is no part of the report. */
+  readonly summary?: Json | undefined;
 }
 
 /** Shows a run of a dataset out of a store. */
@@ -52,7 +56,7 @@ export async function showRun(
     tail: (finished, next) => describeStoredTail(run, finished, context.clock.now(), next),
     units: readUnits(store, run, names),
     word: `${run.id}${storeWords(options, store.location)}`,
-    resumeHint: `\`rollout eval\` with --resume ${run.id} goes on with it`,
+    unfinished: `The run is not finished; \`rollout eval\` with --resume ${run.id} goes on with it.`,
   };
   return await printRun(shown, options, context);
 }
@@ -66,25 +70,32 @@ export async function printRun(shown: ShownRun, options: ShowRunOptions, context
   const { terminal } = context;
   const { run, head } = shown;
   const tally = new RunTally(head.shape);
-  const worst = new WorstItems(head.shape.markName);
+  const worst = new WorstItems(head.shape);
   const found: ItemWithScores[] = [];
   let seen = 0;
   for await (const { item, unit } of shown.units) {
     tally.add(unit);
     worst.add(item);
     seen++;
-    if (options.item === undefined ? options.json === true : item.itemId === options.item) found.push(item);
+    if (options.item === undefined ? options.json === true : isCalled(item, options.item)) found.push(item);
   }
   if (options.item !== undefined && found.length === 0)
     throw new RolloutError("not_found", `run "${run.id}" has no result for item "${options.item}"`);
   if (options.json === true) {
-    terminal.out(`${plainJson({ schema_version: 1, run: recordJson(run), results: found.map(itemJson) }, 2)}\n`);
+    const summary = shown.summary === undefined ? {} : { summary: shown.summary };
+    const shownRun = { schema_version: 1, run: recordJson(run), ...summary, results: found.map(itemJson) };
+    terminal.out(`${plainJson(shownRun, 2)}\n`);
   } else if (options.item !== undefined) for (const item of found) terminal.out(describeItem(item));
   else {
     printSummary(terminal, head, tally, shown.tail(seen, worst.commands(shown.word)));
-    if (!run.isFinished && !run.isHeld) terminal.out(`The run is not finished; ${shown.resumeHint}.\n`);
+    if (!run.isFinished && !run.isHeld) terminal.out(`${shown.unfinished}\n`);
   }
   return exitCodes.done;
+}
+
+/** By the id of its item, or by that and its repeat: `free#2`. */
+function isCalled({ itemId, repeat }: ItemWithScores, word: string): boolean {
+  return word === itemId || word === `${itemId}#${repeat}`;
 }
 
 function namesOf({ identity, name }: RunRecord): UnitNames {
@@ -98,17 +109,18 @@ function namesOf({ identity, name }: RunRecord): UnitNames {
 
 /** The items most worth a look: those that failed, then those with the lowest marks. */
 class WorstItems {
-  readonly #markName: string;
+  readonly #shape: RunShape;
   #items: { readonly id: string; readonly mark: number }[] = [];
 
-  constructor(markName: string) {
-    this.#markName = markName;
+  constructor(shape: RunShape) {
+    this.#shape = shape;
   }
 
   add({ itemId, error, scores }: ItemWithScores): void {
-    const score = scores.find(({ scorerId }) => scorerId === this.#markName)?.score ?? null;
+    const { markName, passAt } = this.#shape;
+    const score = scores.find(({ scorerId }) => scorerId === markName)?.score ?? null;
     const mark = error === null ? score : Number.NEGATIVE_INFINITY;
-    if (mark === null || mark >= 1) return;
+    if (mark === null || mark >= passAt) return;
     this.#items = [...this.#items, { id: itemId, mark }].sort((a, b) => a.mark - b.mark).slice(0, mostWorst);
   }
 
@@ -126,15 +138,24 @@ function describeItem(item: ItemWithScores): string {
     ...(item.expectedOutput === undefined ? [] : [["expected", valueText(item.expectedOutput)] as [string, string]]),
     ["time", `${item.durationMs.toFixed(0)} ms${item.retryCount > 0 ? `, ${item.retryCount} retries` : ""}`],
     ...(item.error === null ? [] : [["error", item.error] as [string, string]]),
-    ...(Object.keys(item.metadata).length === 0 ? [] : [["metadata", valueText(item.metadata)] as [string, string]]),
+    ...factsOf("metadata", item.metadata),
     ...(item.usage === null ? [] : [["usage", usageText(item.usage)] as [string, string]]),
-    ...item.scores.map(({ scorerId, score, reason, error }): [string, string] => [
-      scorerId,
-      [score === null ? "no score" : markText(score), error ?? reason ?? ""].filter((text) => text !== "").join("; "),
-    ]),
+    ...item.scores.flatMap(({ scorerId, score, label, reason, error, metadata }): [string, string][] => {
+      const words = [score === null ? "no score" : markText(score), label ?? "", error ?? reason ?? ""];
+      return [[scorerId, words.filter((text) => text !== "").join("; ")], ...factsOf(scorerId, metadata ?? {})];
+    }),
   ];
   const width = Math.max(...facts.map(([name]) => name.length)) + 2;
   return `${facts.map(([name, value]) => plainText(`${name.padEnd(width)}${value}`)).join("\n")}\n`;
+}
+
+// What SDKs of executors add; the time is told already.
+const timeMembers = new Set(["started_at", "completed_at", "execution_time_ms"]);
+
+/** A line for each member. */
+function factsOf(name: string, members: JsonObject): [string, string][] {
+  const told = Object.entries(members).filter(([member]) => !timeMembers.has(member));
+  return told.map(([member, value]) => [`${name}.${member}`, valueText(value)]);
 }
 
 function usageText({ inputTokens, outputTokens, costUsd }: NonNullable<ItemWithScores["usage"]>): string {

@@ -41,6 +41,8 @@ export interface ScorerResult {
   readonly scorerName: string;
   readonly score: number | null;
   readonly reason: string | null;
+  /** What an evaluator of an experiment calls what it found. */
+  readonly label?: string | undefined;
   readonly error: string | null;
   /** What else the scorer told. */
   readonly metadata: JsonObject | null;

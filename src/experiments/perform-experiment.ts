@@ -4,6 +4,7 @@ import { toRaw } from "../base/raw-json.ts";
 import { messageOf } from "../base/rollout-error.ts";
 import type { RunListener } from "../store/run.ts";
 import { ExecutorPool, type PoolMember } from "./executor/executor-pool.ts";
+import type { EarlierSittings } from "./output/earlier-sittings.ts";
 import type { ExperimentOutput } from "./output/experiment-output.ts";
 import type { AggregateAnswer, DiscoverAnswer } from "./protocol.ts";
 import { askAggregates, resultLine } from "./run/ask-aggregates.ts";
@@ -15,13 +16,15 @@ import {
   type ExperimentRunOptions,
   type FinishedRun,
 } from "./run/experiment-run.ts";
-import { ExperimentTally, type ExperimentSummary } from "./run/experiment-tally.ts";
+import { ExperimentTally, type ExperimentSummary, type TallyOptions } from "./run/experiment-tally.ts";
 import { planRuns } from "./run/plan-runs.ts";
 import { runPhased } from "./run/run-phased.ts";
 import { openScratchFile } from "./run/scratch-file.ts";
 
 export interface ExperimentOptions {
   readonly id: string;
+  /** What it is shown under when neither it nor its record has a name. */
+  readonly name?: string | undefined;
   /** Starts an executor that takes so many things at a time. */
   readonly startExecutor: (maxWorkers: number) => Promise<PoolMember>;
   /** Over the discovered ones. */
@@ -34,21 +37,31 @@ export interface ExperimentOptions {
   /** How many examples there are. */
   readonly exampleCount: number;
   readonly examples: () => AsyncIterable<Iterable<Example>>;
-  /** Evaluates these instead of running the examples. */
-  readonly kept?: KnownRuns | undefined;
+  /** A run passes whose first evaluator gives at least this. */
+  readonly passAt: number;
+  /** What is known of an experiment that is taken up again or scored anew. */
+  readonly earlier?: EarlierSittings | undefined;
+  /** Evaluates outputs that are there instead of running the examples. */
+  readonly rescore?: Rescore | undefined;
+  /** What else people should know of it, a line each. */
+  readonly notes?: readonly string[] | undefined;
+  /** Commands worth typing next. */
+  readonly next?: TallyOptions["next"] | undefined;
   /** Opens where results go once it is known what the experiment is. */
   readonly openOutput: (discovered: DiscoverAnswer, params: JsonObject) => Promise<ExperimentOutput>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Ends executors at once, whatever they are doing. */
+  readonly forceSignal?: AbortSignal | undefined;
   readonly onEvent: RunListener;
 }
 
 /** Runs of an earlier experiment whose tasks are not run again. */
-export interface KnownRuns {
+export interface Rescore {
+  /** The file whose evaluators are asked, as it was typed. */
+  readonly file: string;
   /** In what is known of them there is no word of these evaluators, which are asked again. */
   readonly runs: (evaluators: readonly string[]) => AsyncIterable<DueRun>;
-  /** Evaluators that had their say on them before. */
-  readonly evaluators: readonly string[];
 }
 
 /** Runs an experiment from its discovery to the shutdown of its executors. Rejects only before the first task. */
@@ -62,17 +75,22 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
     onRestart: (how) =>
       onEvent({ type: "warning", at: clock.now(), message: `an executor was lost and is started again: ${how}` }),
   });
+  using _force = killOn(options.forceSignal, pool);
   const { discovered } = pool;
   const params: JsonObject = { ...discovered.params, ...options.params };
   await using output = await options.openOutput(discovered, params);
   const total = options.exampleCount * options.repetitions;
   const { location } = output;
-  const evaluators = [...new Set([...discovered.evaluators, ...(options.kept?.evaluators ?? [])])];
-  const name = discovered.name ?? options.id;
+  const { earlier = null, rescore, next = () => [] } = options;
   const tally = new ExperimentTally({
     ...options,
-    name,
-    evaluators,
+    name: earlier?.name ?? discovered.name ?? options.name ?? options.id,
+    evaluators: [...new Set([...(earlier?.evaluators ?? []), ...discovered.evaluators])],
+    params: earlier?.params ?? params,
+    earlier,
+    scoring: rescore ? { file: rescore.file, evaluators: discovered.evaluators, params } : null,
+    notes: options.notes ?? [],
+    next,
     location,
     total,
     concurrency: rules.maxWorkers,
@@ -93,6 +111,13 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
     if (summary.error !== null) return summary;
     return { ...summary, status: "failed", error: `its end could not be kept: ${messageOf(thrown)}`, cause: thrown };
   }
+}
+
+function killOn(signal: AbortSignal | undefined, pool: ExecutorPool): Disposable {
+  const kill = (): void => void pool[Symbol.asyncDispose]();
+  if (signal?.aborted === true) kill();
+  signal?.addEventListener("abort", kill, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener("abort", kill) };
 }
 
 interface Performance {
@@ -117,8 +142,8 @@ async function performRuns(options: ExperimentOptions, performance: Performance)
     output,
     clock,
     signal,
-    nextRun: options.kept
-      ? takeInTurn(options.kept.runs(discovered.evaluators))
+    nextRun: options.rescore
+      ? takeInTurn(options.rescore.runs(discovered.evaluators))
       : takeEach(planRuns(options.examples(), options.repetitions), output.findEarlier),
     onStarted: tally.begin.bind(tally),
     onFinished(finished: FinishedRun) {

@@ -29,8 +29,11 @@ export function findJsonError(text: string): JsonError {
   };
   const members = (end: string, member: () => void): void => {
     if (take(end)) return;
-    do member();
-    while (take(","));
+    do {
+      skip(blank);
+      if (text[at] === end) fail(`a "," before "${end}" has nothing behind it`);
+      member();
+    } while (take(","));
     if (!take(end)) fail(`expected "," or "${end}"`);
   };
   const key = (): void => {

@@ -10,7 +10,8 @@ export async function* readBytes(path: string, signal: AbortSignal): AsyncGenera
     const code = systemCodeOf(error);
     if (code === undefined) throw error;
     const isMissing = code === "ENOENT" || code === "EISDIR";
-    const message = code === "ENOENT" ? `${path} does not exist` : `${path} cannot be read: ${messageOf(error)}`;
+    const why = code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a directory, not a file" : null;
+    const message = `${path} ${why ?? `cannot be read: ${messageOf(error)}`}`;
     throw new RolloutError(isMissing ? "not_found" : "io_failed", message, { cause: error });
   }
 }

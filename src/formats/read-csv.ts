@@ -62,6 +62,11 @@ function problemsOfColumns(columns: readonly string[], { known }: CsvOptions): C
   const twice = columns.findIndex((column, at) => columns.indexOf(column) !== at);
   if (twice >= 0) return [{ at: twice, problem: `two columns are called "${columns[twice] ?? ""}"` }];
   if (known === null) return [];
+  const separator = columns.length === 1 ? [";", "\t", "|"].find((one) => columns[0]?.includes(one)) : undefined;
+  if (separator !== undefined) {
+    const name = separator === "\t" ? "tabs" : `"${separator}"`;
+    return [{ at: 0, problem: `the columns are separated by ${name}; CSV is read with commas between its cells` }];
+  }
   const double = ["input", "metadata"].find(
     (name) => columns.includes(name) && columns.some((each) => each.startsWith(`${name}.`)),
   );

@@ -81,6 +81,7 @@ class ArraySplitter {
     }
     if (this.#state === "after") return "expected nothing more after the array";
     if (character === "]") {
+      if (!this.#isFirst && !this.#isCommaDue) return 'expected a value: a "," before "]" has nothing behind it';
       this.#state = "after";
       return null;
     }

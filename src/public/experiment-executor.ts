@@ -1,6 +1,6 @@
 // The executor of experiments in TypeScript and JavaScript: node experiment-executor.js FILE
 import "../base/check-node.ts";
-import { createWriteStream } from "node:fs";
+import { createWriteStream, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { messageOf } from "../base/rollout-error.ts";
 import { openModuleLoader } from "../base/module-loader.ts";
@@ -18,7 +18,7 @@ try {
   using loader = openModuleLoader(resolve(import.meta.dirname, ".."));
   const { default: experiment } = await loader.load(resolve(file));
   if (experiment === undefined) throw new Error(`${file} has no default export with a task`);
-  await serveExperiment(experiment as Experiment, { input: process.stdin, write, writeError, redirect });
+  await serveExperiment(experiment as Experiment, { input: process.stdin, write, writeError, redirect, onExit });
   // What is on its way would be lost with the process.
   await new Promise<void>((resolve) => (answers ? answers.end(resolve) : plainWrite("", () => resolve())));
   process.exit(0);
@@ -26,6 +26,18 @@ try {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   write(`${JSON.stringify({ __cat__: 1, error: messageOf(error) })}\n`);
   process.exitCode = 1;
+}
+
+// Nothing that waits for its turn is written any more.
+function onExit(takeUnsent: () => string): void {
+  process.on("exit", () => {
+    const text = takeUnsent();
+    try {
+      if (text !== "") writeSync(descriptor, text);
+    } catch {
+      // Nobody reads it any more.
+    }
+  });
 }
 
 function redirect(print: (stream: "stdout" | "stderr", text: string) => void): void {

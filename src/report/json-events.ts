@@ -69,9 +69,10 @@ function headOf(head: RunHead): Record<string, unknown> {
 }
 
 function unitOf(unit: Unit): Record<string, unknown> {
-  const { durationSec, phases, isUntrusted, ...rest } = unit;
+  const { durationSec, phases, isUntrusted, outputJson, ...rest } = unit;
   return {
     ...rest,
+    ...(outputJson === undefined ? {} : { output: JSON.parse(outputJson) as unknown }),
     ...(isUntrusted === undefined ? {} : { is_untrusted: isUntrusted }),
     duration_sec: durationSec,
     phases: phases.map((phase) => ({ name: phase.name, duration_sec: phase.durationSec })),

@@ -4,6 +4,7 @@ import type { RunEvent, RunListener } from "../store/run.ts";
 import { FinishBurst } from "./finish-burst.ts";
 import { finishedLine, retryLine, warningLine } from "./happening-lines.ts";
 import { countText, elapsedText } from "./number-text.ts";
+import { paramsText } from "./params-text.ts";
 import { RunProgress } from "./run-progress.ts";
 import { etaText, statusParts, stoppingText } from "./status-parts.ts";
 import { createStyle } from "./style.ts";
@@ -66,7 +67,9 @@ export function createPlainLines({ write, clock }: PlainLinesOptions): PlainLine
     if (event.type === "run_started") {
       const { run } = event;
       const what = `${countText(run.total, run.shape.unitNoun)}, ${run.concurrency} at a time`;
-      say(`${plainText(run.name)}: ${what}${run.location === "" ? "" : `, results in ${plainText(run.location)}`}`);
+      const where = run.location === "" ? "" : `, results in ${plainText(run.location)}`;
+      const params = paramsText(run.params);
+      say(`${plainText(run.name)}: ${what}${where}${params === "" ? "" : `, params ${params}`}`);
       statusMs = clock.monotonic();
       statusTimer?.clear();
       statusTimer = clock.startTimer(statusPauseMs, sayStatus);

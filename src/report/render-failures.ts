@@ -10,6 +10,7 @@ const mostTypes = 10;
 const blameWords: Readonly<Record<Blame, string>> = {
   agent: "by the agent",
   task: "by the task",
+  executor: "by the executor",
   configuration: "by the configuration",
   infrastructure: "by infrastructure",
   rollout: "by Rollout itself",

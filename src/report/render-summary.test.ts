@@ -164,7 +164,7 @@ describe("renderSummary", () => {
 
     test("counts repeats as runs of items", () => {
       const units = [1, 2, 3].flatMap((attempt) => [{ attempt }, { attempt, task: "b" }]);
-      const shape = { ...score, unitNoun: "run", itemCount: 2 };
+      const shape = { ...score, unitNoun: "run", itemLabel: "item", itemCount: 2 };
       expect(render(units, {}, { shape })).toContain("6 runs of 2 items scored · 6 passed\n");
       expect(render(units, {}, { shape, total: 8 })).toContain("6 of 8 runs of 2 items scored");
     });

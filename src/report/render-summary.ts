@@ -1,6 +1,7 @@
 import { plainText } from "../base/terminal-text.ts";
 import type { RunTail } from "../store/run.ts";
 import { costText, countText, durationText, groupDigits } from "./number-text.ts";
+import { paramsText } from "./params-text.ts";
 import { renderFailures } from "./render-failures.ts";
 import { createStyle, type Style, type StyleOptions } from "./style.ts";
 import type { RunSummary, WarningSummary } from "./summarize-tally.ts";
@@ -13,15 +14,18 @@ export interface RenderSummaryOptions extends StyleOptions {
 }
 
 const mostWarnings = 5;
+const mostNoteLines = 4;
+const mostLabels = 8;
 
 /** What a person reads at the end of a run, fitted to a terminal; ends with a line end. */
 export function renderSummary(summary: RunSummary, tail: RunTail, options: RenderSummaryOptions): string {
   const style = createStyle(options);
   const columns = Math.max(20, options.columns);
   const sections = [
-    renderHeading(summary, tail, columns, style),
+    [...renderHeading(summary, tail, columns, style), ...renderNotes(summary, tail, columns, style)],
     renderResults(summary, tail.status, columns, style),
     renderMarks(summary, columns, style),
+    renderLabels(summary, columns, style),
     renderWholeMarks(tail.wholeMarks ?? [], columns, style),
     renderMetrics(summary, columns, style),
     renderPhases(summary, columns, style),
@@ -58,7 +62,7 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
   const planned = overall.planned ?? overall.finished;
   const whole = overall.scored === planned ? "" : ` of ${groupDigits(planned)}`;
   const { itemCount } = run.shape;
-  const ofItems = itemCount === undefined ? "" : ` of ${countText(itemCount, "item")}`;
+  const ofItems = itemCount === undefined ? "" : ` of ${countText(itemCount, run.shape.itemLabel)}`;
   const second: Cell[] = [
     { text: `${groupDigits(overall.scored)}${whole} ${noun}${planned === 1 ? "" : "s"}${ofItems} scored` },
     ...count(overall.marks.passed, "passed", style.green),
@@ -70,6 +74,23 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
     ...(overall.retries.units > 0 ? [{ text: `${countText(overall.retries.units, noun)} retried` }] : []),
   ];
   return [...joinParts(first, separator, columns), ...joinParts(second, separator, columns)];
+}
+
+/** What it was given, and what else is to be known of it. */
+function renderNotes({ run }: RunSummary, { notes = [] }: RunTail, columns: number, style: Style): string[] {
+  const params = paramsText(run.params);
+  const lines = [...(params === "" ? [] : [`params ${params}`]), ...notes.map(plainText)];
+  return lines.flatMap((line) => wrapText(line, columns, mostNoteLines)).map(style.dim);
+}
+
+/** How often each label was given, a line for each mark that has any. */
+function renderLabels({ labels }: RunSummary, columns: number, style: Style): string[] {
+  return labels.flatMap(({ mark, counts }) => {
+    const shown = counts.slice(0, mostLabels).map(([label, count]) => `${plainText(label)} ${groupDigits(count)}`);
+    const rest = counts.length > mostLabels ? [`+ ${countText(counts.length - mostLabels, "more label")}`] : [];
+    const [first = "", ...more] = wrapText(`${plainText(mark)}: ${[...shown, ...rest].join(", ")}`, columns - 8, 3);
+    return [`${style.dim("labels")}  ${first}`, ...more.map((line) => `        ${line}`)];
+  });
 }
 
 function costParts({ overall, run }: RunSummary): Cell[] {

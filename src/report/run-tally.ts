@@ -57,6 +57,7 @@ const longestText = 2000;
 // Texts that name a path each would otherwise fill the memory of a long run.
 const mostWarnings = 200;
 const mostCauses = 50;
+const mostLabels = 100;
 
 /** Counts finished units as they come, with a few numbers of memory for each. */
 export class RunTally {
@@ -65,6 +66,8 @@ export class RunTally {
   readonly failures = new Map<string, FailureTally>();
   readonly blame = new Map<Blame, number>();
   readonly warnings = new Map<string, WarningCount>();
+  /** How often each label was given, by the mark it goes with. */
+  readonly labels = new Map<string, Map<string, number>>();
   /** Warnings that came after too many different ones. */
   otherWarnings = 0;
 
@@ -101,6 +104,7 @@ export class RunTally {
         mark !== null,
       );
     }
+    for (const { name, label } of unit.marks) if (label !== undefined) this.#countLabel(name, label);
     if (unit.isUntrusted === true) group.untrusted++;
     if (unit.cost === null) group.unknownCosts++;
     else group.costUsd += unit.cost;
@@ -121,6 +125,12 @@ export class RunTally {
     if (known) known.count++;
     else if (this.warnings.size < mostWarnings) this.warnings.set(kept, { count: 1, example });
     else this.otherWarnings++;
+  }
+
+  #countLabel(mark: string, label: string): void {
+    const counts = entryOf(this.labels, mark, () => new Map<string, number>());
+    const known = counts.get(label);
+    if (known !== undefined || counts.size < mostLabels) counts.set(label, (known ?? 0) + 1);
   }
 
   #groupOf(labels: Readonly<Record<string, string>>): GroupTally {
@@ -174,7 +184,7 @@ function entryOf<Entry>(entries: Map<string, Entry>, key: string, create: () => 
 }
 
 function isExcused({ blame }: UnitFailure): boolean {
-  return blame !== undefined && blame !== "agent" && blame !== "task";
+  return blame !== undefined && blame !== "agent" && blame !== "task" && blame !== "executor";
 }
 
 function newList(): number[] {

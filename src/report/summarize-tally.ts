@@ -77,6 +77,11 @@ export interface RunSummary {
   /** Failed units by who is to answer for them, where they say so. */
   readonly blame: readonly { readonly who: Blame; readonly count: number }[];
   readonly warnings: readonly WarningSummary[];
+  /** How often each label was given, the most frequent first, by the mark it goes with. */
+  readonly labels: readonly {
+    readonly mark: string;
+    readonly counts: readonly (readonly [label: string, count: number])[];
+  }[];
   /** Warnings beyond those that are listed. */
   readonly otherWarnings: number;
 }
@@ -101,6 +106,7 @@ export function summarizeTally(tally: RunTally, head: RunHead): RunSummary {
       .map(([text, { count, example }]) => ({ text, count, example }))
       .sort((a, b) => b.count - a.count),
     otherWarnings: tally.otherWarnings,
+    labels: [...tally.labels].map(([mark, counts]) => ({ mark, counts: [...counts].sort(([, a], [, b]) => b - a) })),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { JsonObject } from "../base/json.ts";
+
 /** What all three doors share: a run is a set of units, each marked or failed. Doors map their own words to these. */
 export type RunKind = "job" | "dataset" | "experiment";
 
@@ -5,10 +7,12 @@ export type RunKind = "job" | "dataset" | "experiment";
 export interface Mark {
   readonly name: string;
   readonly value: number | null;
+  /** What it is called beside its number. */
+  readonly label?: string | undefined;
 }
 
 /** Who is to answer for a failure; `nobody` for one that was asked for. */
-export type Blame = "agent" | "task" | "configuration" | "infrastructure" | "rollout" | "nobody";
+export type Blame = "agent" | "task" | "executor" | "configuration" | "infrastructure" | "rollout" | "nobody";
 
 /** What a unit honestly ended with instead of a mark. */
 export interface UnitFailure {
@@ -37,6 +41,8 @@ export interface Unit {
   /** US dollars; null when unknown. */
   readonly cost: number | null;
   readonly tries: number;
+  /** What came out of it, as JSON; absent where a unit has no output of its own. */
+  readonly outputJson?: string | undefined;
   /** Somebody found a reason not to rely on its marks. */
   readonly isUntrusted?: boolean | undefined;
   readonly warnings: readonly string[];
@@ -96,6 +102,8 @@ export interface RunHead {
   readonly shape: RunShape;
   /** Aggregates to show live: `mean`, `sum`, `min`, `max`. */
   readonly metrics: readonly string[];
+  /** What it was given; absent where there is no such thing. */
+  readonly params?: JsonObject | undefined;
   /** Where its files are, as a person would type it. */
   readonly location: string;
 }
@@ -118,6 +126,8 @@ export interface RunTail {
   readonly sittings: number;
   /** What was said of the run as a whole. */
   readonly wholeMarks?: readonly WholeMark[] | undefined;
+  /** What else people should know of it, a line each. */
+  readonly notes?: readonly string[] | undefined;
   /** Commands worth typing next. */
   readonly next: readonly string[];
 }

@@ -63,7 +63,7 @@ describe("a dataset on the command line", () => {
     const { code, stdout, stderr } = await room.run(["dataset", "import", "q.jsonl"]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain("q.jsonl:2:1 input: must be string\n");
-    expect(stderr).toContain('q.jsonl:3:14 expected a key like "name"\n');
+    expect(stderr).toContain('q.jsonl:3:14 a "," before "}" has nothing behind it\n');
     expect(stderr).toContain("q.jsonl has 2 problems; nothing was written");
     expect((await show(room, "q")).version).toBe(0);
   });

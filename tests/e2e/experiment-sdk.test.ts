@@ -63,7 +63,7 @@ async function writeIn(name: string, text: string): Promise<string> {
   return join(dir, name);
 }
 
-const times = new Set(["started_at", "completed_at", "execution_time_ms"]);
+const times = new Set(["started_at", "completed_at", "execution_time_ms", "asOf", "durationSec"]);
 
 /** Without what differs from run to run. */
 function timeless<T>(value: T): T {

@@ -9,7 +9,7 @@ interface CheckJson {
   readonly exit_code: number;
   readonly rules: readonly {
     readonly rule: string;
-    readonly verdict: "pass" | "fail" | "not_offered";
+    readonly verdict: "pass" | "fail" | "not_offered" | "not_checked";
     readonly why: string | null;
     readonly transcript: readonly string[];
   }[];
@@ -37,7 +37,7 @@ async function check(room: Room, words: readonly string[], env = {}): Promise<Ch
 }
 
 describe("an executor that keeps every rule", () => {
-  const inputs = ["--input", "3", "--expected", "6", "--bad-input", '"bad"'];
+  const inputs = ["--input", "3", "--expected", "6", "--bad-input", '"bad"', "--slow-input", "100"];
 
   test("by hand", limit, async () => {
     const found = await check(await makeRoom(), [...inputs, "--", process.execPath, oddExecutor]);
@@ -68,6 +68,7 @@ describe("an executor that keeps every rule", () => {
     const found = await check(room, [...wordInputs, "--", room.path("words")]);
     expect(verdicts(found, "fail")).toEqual([]);
     expect(verdicts(found, "not_offered")).toEqual(["log", "aggregate"]);
+    expect(verdicts(found, "not_checked")).toEqual(["concurrent"]);
   });
 
   test("in Bash", limit, async (context) => {
@@ -130,6 +131,7 @@ const reasons: Readonly<Record<string, RegExp>> = {
   task: /the answer to the task task#1 exceeded its limit/,
   "task-error": /the answer has no error/,
   several: /answers that nobody asked for/,
+  concurrent: /the slow task was answered before quick-0#1, quick-1#1, quick-2#1/,
   "run-id": /the answer to the task a#b [^]* exceeded its limit/,
   "long-line": /the answer to the task long#1 exceeded its limit/,
   pieces: /the answer to the task pieces#1 exceeded its limit/,
@@ -159,7 +161,8 @@ test("every rule is seen to be broken", () => {
 
 test.each(Object.entries(reasons))("an executor that breaks the rule %s is told why", limit, async (rule, why) => {
   const room = await makeRoom();
-  const words = ["--input", "3", "--expected", "6", "--bad-input", '"bad"', "--timeout", "5", "--rule", rule];
+  const inputs = ["--input", "3", "--expected", "6", "--bad-input", '"bad"', "--slow-input", "100"];
+  const words = [...inputs, "--timeout", "5", "--rule", rule];
   const found = await check(room, [...words, "--", process.execPath, oddExecutor], { ODD: rule });
   const broken = found.rules.find((one) => one.rule === rule);
   expect(broken).toMatchObject({ verdict: "fail", why: expect.stringMatching(why) as string });
@@ -176,7 +179,13 @@ test("for people there is a line for each rule, and the talk of one that failed"
   expect(stdout).toContain(
     '-> {"cmd":"init","max_workers":4,"params":{"factor":2}}\n               <- {"ok":false,"error":"not today"}',
   );
-  expect(stdout).toContain("1 ok, 1 failed, 0 not offered");
+  expect(stdout).toContain("1 ok, 1 failed, 0 not offered, 0 not checked");
+});
+
+test("a rule that nobody said how to provoke is not checked, which is not the same as not offered", limit, async () => {
+  const words = ["--input", "3", "--rule", "task-error", "--rule", "concurrent", "--", process.execPath, oddExecutor];
+  const { rules } = await check(await makeRoom(), words);
+  expect(rules.map(({ verdict }) => verdict)).toEqual(["not_checked", "not_checked"]);
 });
 
 test("what cannot be started, a file that is not there and a wrong word are told before", async () => {
@@ -235,8 +244,9 @@ const typescript = `
 import { defineExperiment } from "rollout-eval/experiments";
 export default defineExperiment({
   params: { factor: 2 },
-  task: (input: number, { params }) => {
+  task: async (input: number, { params }) => {
     console.log("hello");
+    if (input === 100) await new Promise((resolve) => setTimeout(resolve, 2000));
     if (typeof input !== "number") throw new Error("no number");
     return params.factor * input;
   },
@@ -246,11 +256,13 @@ export default defineExperiment({
 `;
 
 const python = `
+import time
 from rollout_eval import aggregate, evaluator, experiment, task
 experiment(params={"factor": 2})
 @task
 def double(input, params):
     print("hello")
+    if input == 100: time.sleep(2)
     return params["factor"] * int(input)
 @evaluator
 def right(output, expected): return output == expected

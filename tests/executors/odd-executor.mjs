@@ -7,6 +7,7 @@ let used = [];
 let open = 0;
 let beat = null;
 let isEnding = false;
+let turn = Promise.resolve();
 
 process.stdin.setEncoding("utf8").on("data", (chunk) => {
   if (odd === "pieces" && !chunk.endsWith("\n")) return;
@@ -56,13 +57,16 @@ function hear(line) {
   }
   if (input === undefined) return odd === "no-input" ? undefined : say({ ...head, error: "input is missing" });
   open++;
-  return setTimeout(() => {
+  const work = () => {
     open--;
     if (cmd === "run_task") runTask(input, head);
     else if (cmd === "run_eval") runEval(command, head);
     else runAggregate(command, head);
     settle();
-  }, 5);
+  };
+  const wait = () => new Promise((resolve) => setTimeout(resolve, input.input === 100 ? 2000 : 5));
+  if (odd !== "concurrent") return wait().then(work);
+  return (turn = turn.then(wait).then(work));
 }
 
 function discover({ capabilities }) {

@@ -15,12 +15,13 @@ export interface ExecutorCheckOptions {
   readonly input?: string;
   readonly expected?: string;
   readonly badInput?: string;
+  readonly slowInput?: string;
   readonly rule?: readonly string[];
   readonly timeout: number;
   readonly json?: boolean;
 }
 
-const words = { pass: "ok", fail: "FAILED", not_offered: "not offered" } as const;
+const words = { pass: "ok", fail: "FAILED", not_offered: "not offered", not_checked: "not checked" } as const;
 const files = [".py", ".ts", ".mts", ".js", ".mjs"];
 
 /** `rollout executor check`: checks any executor against the rules of the protocol and returns the exit code. */
@@ -50,6 +51,7 @@ export async function executorCheckCommand(
     input: readJson("--input", options.input) ?? null,
     expected: readJson("--expected", options.expected),
     badInput: readJson("--bad-input", options.badInput),
+    slowInput: readJson("--slow-input", options.slowInput),
     only: options.rule ?? [],
     limitMs: options.timeout * 1000,
     clock,
@@ -63,7 +65,12 @@ export async function executorCheckCommand(
     const count = (kind: RuleVerdict["verdict"]): number => verdicts.filter(({ verdict }) => verdict === kind).length;
     const exitCode = count("fail") === 0 ? exitCodes.done : exitCodes.gate;
     if (options.json) terminal.out(`${plainJson(toJson(verdicts, exitCode), 2)}\n`);
-    else terminal.out(`\n${count("pass")} ok, ${count("fail")} failed, ${count("not_offered")} not offered\n`);
+    else
+      terminal.out(
+        `\n${Object.entries(words)
+          .map(([kind, word]) => `${count(kind as RuleVerdict["verdict"])} ${word.toLowerCase()}`)
+          .join(", ")}\n`,
+      );
     return exitCode;
   } catch (error) {
     if (interrupts.received !== null) return exitCodeOfSignal(interrupts.received);

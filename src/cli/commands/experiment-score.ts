@@ -1,12 +1,13 @@
 import { shellWord } from "../../base/shown-path.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
+import { readEarlierSittings } from "../../experiments/output/earlier-sittings.ts";
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import type { DueRun } from "../../experiments/run/experiment-run.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { beginExecutor } from "../experiment/begin-executor.ts";
-import { scoredBy } from "../experiment/scored-by.ts";
+import { locateExperiment } from "../experiment/locate-experiment.ts";
 import { showWords } from "../experiment/show-words.ts";
 import { findExperiment, openExperimentPlace, type PlaceOptions } from "../experiment/open-experiment-place.ts";
 import { readParams } from "../experiment/read-params.ts";
@@ -17,28 +18,31 @@ export interface ScoreCommandOptions extends ExecutorOptions, PlaceOptions {}
 
 /** `rollout experiment score`: evaluates the outputs of an experiment anew and returns the exit code. */
 export async function experimentScoreCommand(
-  id: string,
+  word: string,
   path: string,
-  options: ScoreCommandOptions,
+  given: ScoreCommandOptions,
   context: CliContext,
 ): Promise<number> {
+  const { id, options } = await locateExperiment(word, given, context.host.cwd);
   using told = listenAndReport(options, context, "runs");
   const { signal } = told.interrupts;
   await using begun = beginExecutor({ path, options, reporter: told.reporter, signal }, context);
   await using place = openExperimentPlace(options, signal, context);
   const shelf = await place.openShelf();
   const record = await findExperiment(shelf, id);
-  const { params, repetitions } = readPlan(record);
+  const { params, repetitions, passAt } = readPlan(record);
   return await runExperimentFile(
     {
       begun,
       id,
+      passAt,
+      earlier: readEarlierSittings(record),
       params: readParams(options.param ?? []),
       inherited: params,
       repetitions,
       exampleCount: record.total / repetitions,
       examples: noExamples,
-      kept: { runs: (evaluators) => readRuns(shelf, record, evaluators), evaluators: scoredBy(record) },
+      rescore: { file: path, runs: (evaluators) => readRuns(shelf, record, evaluators) },
       openOutput: async ({ evaluators }) => {
         if (evaluators.length === 0) throw new RolloutError("config_invalid", `${path} has no evaluators`);
         return await shelf.rescore(id);

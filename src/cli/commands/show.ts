@@ -24,7 +24,11 @@ import { showRun, type ShowRunOptions } from "../show-run.ts";
 /** `rollout show`: a job's summary, or all there is to know about one trial. */
 export async function showCommand(directory: string, options: ShowRunOptions, context: CliContext): Promise<number> {
   const { host, terminal, clock } = context;
-  const dir = resolve(host.cwd, directory);
+  const dir = resolve(host.cwd, options.outputDir ?? "", directory);
+  if (!existsSync(dir) && options.outputDir !== undefined)
+    throw new RolloutError("not_found", `there is no experiment "${directory}" in ${options.outputDir}`, {
+      hint: `\`rollout experiment list --output-dir ${shellWord(options.outputDir)}\` lists them`,
+    });
   if (!existsSync(dir)) return await showStoredRun(directory, options, context);
   const trial = await readTrial(dir);
   if (trial) {

@@ -78,6 +78,6 @@ export function recordJson(run: RunRecord): JsonObject {
   }).json as JsonObject;
 }
 
-function scoreJson({ scorerId, scorerName, ...rest }: ScorerResult): Json {
-  return { scorer_id: scorerId, scorer_name: scorerName, ...rest };
+function scoreJson({ scorerId, scorerName, label, ...rest }: ScorerResult): Json {
+  return { scorer_id: scorerId, scorer_name: scorerName, ...(label === undefined ? {} : { label }), ...rest };
 }

@@ -35,7 +35,11 @@ export function beginExecutor(request: BeginExecutorRequest, context: CliContext
     async start(setup) {
       const opened = first ?? openExecutor(request, context);
       first = null;
-      return await (await opened).setUpOrEnd(setup);
+      try {
+        return await (await opened).setUpOrEnd(setup);
+      } catch (error) {
+        throw request.options.quiet === true ? error : withoutDetails(error);
+      }
     },
     async [Symbol.asyncDispose]() {
       unused.abort();
@@ -45,6 +49,13 @@ export function beginExecutor(request: BeginExecutorRequest, context: CliContext
       );
     },
   };
+}
+
+/** What it wrote to stderr has been told as it came. */
+function withoutDetails(error: unknown): unknown {
+  if (!(error instanceof RolloutError) || error.details.length === 0) return error;
+  const { code, message, hint, transient } = error;
+  return new RolloutError(code, message, { hint, transient, cause: error });
 }
 
 async function openExecutor(

@@ -17,7 +17,8 @@ export interface PlaceOptions {
 
 /** Where experiments and stored datasets are, as a person said it. */
 export interface ExperimentPlace extends AsyncDisposable {
-  openShelf(): Promise<ExperimentShelf>;
+  /** A place that is only read must be there. */
+  openShelf(access?: "read" | "write"): Promise<ExperimentShelf>;
   /** For datasets. */
   openStore(): Promise<Store>;
   /** What a command typed next needs to mean the same place. */
@@ -34,8 +35,8 @@ export function openExperimentPlace(options: PlaceOptions, signal: AbortSignal, 
     (opened ??= openNamedStore(options.store, access, context).then((store) => stack.use(store)));
   const words = Object.entries({ "--output-dir": outputDir, "--store": options.store });
   return {
-    async openShelf() {
-      if (outputDir === undefined) return openStoreShelf({ store: await open("write"), owner: readOwner(host), clock });
+    async openShelf(access = "write") {
+      if (outputDir === undefined) return openStoreShelf({ store: await open(access), owner: readOwner(host), clock });
       return openDirectoryShelf({ directory: resolve(host.cwd, outputDir), host, clock, signal });
     },
     openStore: () => open("read"),
@@ -49,7 +50,7 @@ export async function findExperiment(shelf: ExperimentShelf, id: string): Promis
   const record = await shelf.find(id);
   if (record === null)
     throw new RolloutError("not_found", `there is no experiment "${id}"`, {
-      hint: "experiments are looked for in --output-dir when it is given, else in the store",
+      hint: "experiments are looked for in --output-dir when it is given, else in the store; `rollout experiment list` lists them",
     });
   return record;
 }

@@ -1,16 +1,16 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import { plainJson } from "../../base/plain-json.ts";
 import { isDiskFull, RolloutError } from "../../base/rollout-error.ts";
-import { isWhole } from "../../experiments/output/summary-json.ts";
+import { isWhole, summaryJson } from "../../experiments/output/summary-json.ts";
 import { performExperiment, type ExperimentOptions } from "../../experiments/perform-experiment.ts";
-import type { ExperimentSummary } from "../../experiments/run/experiment-tally.ts";
-import type { RunEvent } from "../../store/run.ts";
+import type { ExperimentCounts, ExperimentSummary } from "../../experiments/run/experiment-tally.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
 import type { Interrupts, SignalName } from "../interrupts.ts";
 import { jsonModeOf, type ReportOptions } from "../report-options.ts";
 import type { RunReporter } from "../run-reporter.ts";
 import type { BegunExecutor } from "./begin-executor.ts";
+import { describeFailures, FirstFailure } from "./describe-failures.ts";
 
 /** What `rollout experiment` and `rollout experiment score` take both. */
 export interface ExecutorOptions extends ReportOptions {
@@ -24,7 +24,17 @@ export interface ExecutorOptions extends ReportOptions {
 
 export interface ExperimentWork extends Pick<
   ExperimentOptions,
-  "id" | "params" | "repetitions" | "exampleCount" | "examples" | "openOutput" | "isPhased" | "kept"
+  | "id"
+  | "name"
+  | "params"
+  | "repetitions"
+  | "exampleCount"
+  | "examples"
+  | "openOutput"
+  | "isPhased"
+  | "passAt"
+  | "earlier"
+  | "rescore"
 > {
   readonly begun: BegunExecutor;
   /** Parameters of an experiment that is scored anew. */
@@ -49,8 +59,9 @@ export async function runExperimentFile(
   context: CliContext,
 ): Promise<number> {
   const { clock, terminal } = context;
-  const { params, inherited, again, begun } = work;
+  const { params, inherited, again, look, begun } = work;
   const { signal } = interrupts;
+  const first = new FirstFailure();
   const summary = await performExperiment({
     ...work,
     params: { ...inherited, ...params },
@@ -64,9 +75,14 @@ export async function runExperimentFile(
     },
     clock,
     signal,
-    onEvent: (event) => reporter.onEvent(withNext(event, work)),
+    forceSignal: interrupts.forceSignal,
+    notes: again === null ? ["a rehearsal: nothing of it is kept"] : [],
+    next: (counts) => (again === null ? [] : isDone(counts, work) ? [look] : [again, look]),
+    onEvent: first.watch(reporter.onEvent),
   });
   const exitCode = exitCodeOfExperiment(summary, interrupts.received);
+  if (options.quiet === true && exitCode === exitCodes.incomplete && summary.error === null)
+    reporter.say(describeFailures(summary, { first: first.text, look: again === null ? null : look }));
   if (jsonModeOf(options) === "final") terminal.out(`${plainJson(outcomeJson(summary, exitCode))}\n`);
   if (summary.error !== null) reporter.say(summary.error);
   if (exitCode === exitCodes.bug && again !== null)
@@ -76,10 +92,9 @@ export async function runExperimentFile(
   return exitCode;
 }
 
-function withNext(event: RunEvent, { again, look }: ExperimentWork): RunEvent {
-  if (event.type !== "run_finished" || again === null) return event;
-  const next = event.tail.status === "completed" ? [look] : [again, look];
-  return { ...event, tail: { ...event.tail, next } };
+/** Nothing would be gained by doing the same again: scoring runs no task that failed. */
+function isDone(counts: ExperimentCounts, { rescore }: ExperimentWork): boolean {
+  return isWhole(rescore === undefined ? counts : { ...counts, failed: 0, skipped: 0 });
 }
 
 function exitCodeOfExperiment(summary: ExperimentSummary, received: SignalName | null): number {
@@ -93,14 +108,7 @@ function outcomeJson(summary: ExperimentSummary, exitCode: number): Json {
   return {
     schema_version: 1,
     exit_code: exitCode,
-    experiment_id: summary.id,
-    status: summary.status,
-    total_runs: summary.totalRuns,
-    successful_runs: summary.succeeded,
-    failed_runs: summary.failed,
-    skipped_runs: summary.skipped,
-    failed_evaluations: summary.failedEvaluations,
-    average_scores: summary.averageScores,
+    ...summaryJson(summary),
     aggregate_scores: Object.fromEntries(summary.aggregates.map(({ aggregate, score }) => [aggregate, score])),
     error: summary.error,
     location: summary.location,

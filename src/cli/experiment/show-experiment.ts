@@ -1,22 +1,27 @@
 import { basename, dirname } from "node:path";
-import type { JsonObject } from "../../base/json.ts";
 import { readOwner } from "../../base/process-owner.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { fromStoredResult } from "../../datasets/results/to-stored-result.ts";
 import { readConfig } from "../../experiments/output/directory/config-file.ts";
 import { openDirectoryShelf } from "../../experiments/output/directory/directory-shelf.ts";
 import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
+import { readEarlierSittings } from "../../experiments/output/earlier-sittings.ts";
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import { openStoreShelf } from "../../experiments/output/store/store-shelf.ts";
 import { toStoredResult, toStoredScore } from "../../experiments/output/store/stored-run.ts";
-import { describeHead, toUnit, type ExperimentNames } from "../../experiments/run/describe-experiment.ts";
-import type { RunTail, WholeMark } from "../../store/run.ts";
+import {
+  describeHead,
+  describeNotes,
+  toUnit,
+  toWholeMark,
+  type ExperimentNames,
+} from "../../experiments/run/describe-experiment.ts";
+import type { RunTail } from "../../store/run.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { printRun, type ShownRun, type ShowRunOptions } from "../show-run.ts";
 import { storeWords } from "../with-store.ts";
-import { scoredBy } from "./scored-by.ts";
 
 /** Shows an experiment of a store. */
 export async function showStoredExperiment(
@@ -61,29 +66,45 @@ interface Place {
 }
 
 function describe(shelf: ExperimentShelf, run: RunRecord, place: Place, { clock }: CliContext): ShownRun {
-  const { repetitions, file } = readPlan(run);
+  const { repetitions, file, passAt, params } = readPlan(run);
   const { id, name, total } = run;
   const names: ExperimentNames = {
     id,
     name,
-    evaluators: scoredBy(run),
+    evaluators: readEarlierSittings(run).evaluators,
     total,
     repetitions,
     concurrency: 1,
+    passAt,
+    params,
     location: place.location,
   };
+  // Of one whose process died only its last sign is known.
+  let lastAt = run.createdAt;
+  const onUnit = (endedAt: number): void => void (lastAt = Math.max(lastAt, endedAt));
+  const endAt = (): number => run.endedAt ?? (run.isHeld ? clock.now() : lastAt);
   return {
     run,
     head: describeHead(names),
-    tail: (finished, next) => describeTail(run, finished, clock.now(), next),
-    units: readUnits(shelf, run, names),
+    tail: (finished, next) => describeTail(run, finished, endAt(), next),
+    units: readUnits(shelf, run, names, onUnit),
     word: place.word,
-    resumeHint: `\`rollout experiment ${shellWord(file ?? "FILE")} --resume ${shellWord(id)}${place.words}\` goes on with it`,
+    summary: run.summary,
+    unfinished: describeUnfinished(
+      run,
+      `rollout experiment ${shellWord(file ?? "FILE")} --resume ${shellWord(id)}${place.words}`,
+    ),
   };
 }
 
-async function* readUnits(shelf: ExperimentShelf, run: RunRecord, names: ExperimentNames): ShownRun["units"] {
+async function* readUnits(
+  shelf: ExperimentShelf,
+  run: RunRecord,
+  names: ExperimentNames,
+  onUnit: (endedAt: number) => void,
+): ShownRun["units"] {
   for await (const kept of shelf.runs(run.id)) {
+    onUnit(kept.startedAt + kept.durationMs);
     const evaluations = [...kept.evaluations.values()];
     const stored = {
       result: toStoredResult(kept, run.datasetVersion ?? 0),
@@ -93,23 +114,23 @@ async function* readUnits(shelf: ExperimentShelf, run: RunRecord, names: Experim
   }
 }
 
-function describeTail(run: RunRecord, finished: number, now: number, next: readonly string[]): RunTail {
+/** One that came to its end is finished, and still has what can be run again. */
+function describeUnfinished({ status }: RunRecord, command: string): string {
+  return status === "completed"
+    ? `What failed runs again with \`${command}\`.`
+    : `The run is not finished; \`${command}\` goes on with it.`;
+}
+
+function describeTail(run: RunRecord, finished: number, endAt: number, next: readonly string[]): RunTail {
+  const earlier = readEarlierSittings(run);
   return {
     status: run.status === "completed" ? "completed" : "unfinished",
     skipped: Math.max(0, run.total - finished),
-    durationSec: ((run.endedAt ?? now) - run.createdAt) / 1000,
-    sittings: 1,
-    wholeMarks: wholeMarksOf(run),
+    hasFailed: run.status === "completed" && run.failed > 0 && run.failed === run.total,
+    durationSec: earlier.durationSec ?? (endAt - run.createdAt) / 1000,
+    sittings: earlier.sittings,
+    wholeMarks: earlier.aggregates.map((answer) => toWholeMark(answer, earlier.scorings)),
+    notes: describeNotes(earlier),
     next,
   };
-}
-
-function wholeMarksOf({ summary }: RunRecord): WholeMark[] {
-  const aggregates = (summary as JsonObject | null)?.["aggregates"];
-  if (!Array.isArray(aggregates)) return [];
-  return (aggregates as JsonObject[]).map(({ aggregate, score, explanation, error }) => ({
-    name: typeof aggregate === "string" ? aggregate : "",
-    value: typeof score === "number" ? score : null,
-    note: typeof error === "string" ? error : typeof explanation === "string" ? explanation : null,
-  }));
 }

@@ -182,7 +182,7 @@ describe("a file", () => {
   test("that is broken is told line by line, and neither a dataset nor a version is left of it", async () => {
     const from = write("x.jsonl", '{"input":1}\n{"input":1,}\n{"inptu":1}\n[1]\n');
     expect(await problemsOf(importDataset({ store, dataset: "d", from, signal }))).toEqual([
-      'x.jsonl:2:12 expected a key like "name"',
+      'x.jsonl:2:12 a "," before "}" has nothing behind it',
       expect.stringMatching(/^x\.jsonl:3:1 there is no `input`/),
       expect.stringMatching(/^x\.jsonl:3:1 inptu: unknown key; did you mean "input"/),
       expect.stringMatching(/^x\.jsonl:4:1 expected an object/),

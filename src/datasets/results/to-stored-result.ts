@@ -74,6 +74,7 @@ export function fromStoredResult({ result, scores }: ResultWithScores): ItemWith
       scorerName,
       score,
       reason,
+      ...(typeof extra["label"] === "string" ? { label: extra["label"] } : {}),
       error,
       metadata: (extra["metadata"] ?? null) as JsonObject | null,
     })),

@@ -12,7 +12,7 @@ import {
   takeTask,
   text,
 } from "./ask.ts";
-import { evalInput, NotOffered, taskInput, type CheckRule, type CheckSubject } from "./check-rule.ts";
+import { evalInput, NotChecked, NotOffered, taskInput, type CheckRule, type CheckSubject } from "./check-rule.ts";
 
 const inFlight = 4;
 const stranger = "no-such-evaluator";
@@ -51,7 +51,7 @@ export const basicRules: readonly CheckRule[] = [
     title: "a task that fails is answered with an error, and the next one runs",
     async run(subject) {
       const { badInput } = subject;
-      if (badInput === undefined) throw new NotOffered("give an input that the task fails on with --bad-input");
+      if (badInput === undefined) throw new NotChecked("give an input that the task fails on with --bad-input");
       const talk = subject.open();
       await setUp(talk, subject);
       const { error } = await runTask(talk, subject, "bad", { input: badInput });
@@ -69,6 +69,27 @@ export const basicRules: readonly CheckRule[] = [
       const ids = Array.from({ length: inFlight }, (_, n) => `several-${n}`);
       for (const id of ids) talk.say({ cmd: "run_task", input: taskInput(subject, id) });
       for (const id of ids) await takeTask(talk, `${id}#1`);
+      await shutDown(talk);
+    },
+  },
+  {
+    name: "concurrent",
+    title: "a slow task does not hold up those behind it",
+    async run(subject) {
+      const { slowInput } = subject;
+      if (slowInput === undefined)
+        throw new NotChecked("give an input that the task takes a second or more for with --slow-input");
+      const talk = subject.open();
+      await setUp(talk, subject);
+      const ids = Array.from({ length: inFlight - 1 }, (_, n) => `quick-${n}`);
+      talk.say({ cmd: "run_task", input: taskInput(subject, "slow", { input: slowInput }) });
+      for (const id of ids) talk.say({ cmd: "run_task", input: taskInput(subject, id) });
+      const answered: string[] = [];
+      while (answered.length < inFlight)
+        answered.push(text((await talk.take("the answer to a task", (one) => "run_id" in one))["run_id"]));
+      const place = answered.indexOf("slow#1");
+      assert.ok(place >= 0, "the slow task was not answered");
+      assert.equal(place, inFlight - 1, `the slow task was answered before ${answered.slice(place + 1).join(", ")}`);
       await shutDown(talk);
     },
   },

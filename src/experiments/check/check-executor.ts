@@ -12,7 +12,7 @@ import type { ProcessWish } from "../executor/start-request.ts";
 import { capabilities, type DiscoverAnswer } from "../protocol.ts";
 import { messageSchemas } from "../protocol-schema.ts";
 import { basicRules } from "./basic-rules.ts";
-import { NotOffered, type CheckRule, type CheckSubject, type RuleVerdict } from "./check-rule.ts";
+import { NotChecked, NotOffered, type CheckRule, type CheckSubject, type RuleVerdict } from "./check-rule.ts";
 import { Conversation } from "./conversation.ts";
 import { extraRules } from "./extra-rules.ts";
 
@@ -20,6 +20,7 @@ export interface CheckExecutorRequest extends ProcessWish {
   readonly input: Json;
   readonly expected: Json | undefined;
   readonly badInput: Json | undefined;
+  readonly slowInput: Json | undefined;
   /** Only the rules of these names; all when there are none. */
   readonly only: readonly string[];
   /** For each answer that is waited for. */
@@ -130,6 +131,7 @@ async function judge(
       request.signal.throwIfAborted();
       const why = messageOf(error);
       if (error instanceof NotOffered) return { ...head, verdict: "not_offered", why };
+      if (error instanceof NotChecked) return { ...head, verdict: "not_checked", why };
       const transcript = talks.flatMap((talk) => talk.transcript).slice(-mostLines);
       return { ...head, verdict: "fail", why, transcript };
     },

@@ -14,6 +14,8 @@ export interface CheckSubject {
   readonly expected: Json | undefined;
   /** What a task must fail on; undefined when nobody said. */
   readonly badInput: Json | undefined;
+  /** What a task takes far longer on than on `input`; undefined when nobody said. */
+  readonly slowInput: Json | undefined;
   /** Starts the executor anew; it ends with the rule. */
   open(): Conversation;
   /** Lets time pass for what must not happen. */
@@ -29,18 +31,21 @@ export interface CheckRule {
   readonly title: string;
   /** Checked only where the executor names it. */
   readonly needs?: Capability | undefined;
-  /** Rejects when it is broken, with `NotOffered` when there is nothing to check. */
+  /** Rejects when it is broken, with `NotOffered` when there is nothing to check and `NotChecked` when it cannot be. */
   run(subject: CheckSubject): Promise<void>;
 }
 
-/** There is nothing to check: the executor does not have it, or nobody said how to provoke it. */
+/** There is nothing to check: the executor does not have it. */
 export class NotOffered extends Error {}
+
+/** It could not be checked: nobody said how to provoke it, or it did not show itself. */
+export class NotChecked extends Error {}
 
 /** A rule's verdict; a broken one comes with what was said. */
 export interface RuleVerdict {
   readonly rule: string;
   readonly title: string;
-  readonly verdict: "pass" | "fail" | "not_offered";
+  readonly verdict: "pass" | "fail" | "not_offered" | "not_checked";
   readonly why: string | null;
   readonly transcript: readonly string[];
 }

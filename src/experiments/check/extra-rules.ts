@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { capabilities } from "../protocol.ts";
 import { check, runTask, setUp, shutDown, takeEval, takeTask, text } from "./ask.ts";
-import { evalInput, NotOffered, taskInput, type CheckRule } from "./check-rule.ts";
+import { evalInput, NotChecked, NotOffered, taskInput, type CheckRule } from "./check-rule.ts";
 
 /** What an executor has to do that names capabilities. */
 export const extraRules: readonly CheckRule[] = [
@@ -72,7 +72,7 @@ export const extraRules: readonly CheckRule[] = [
       talk.say({ cmd: "run_task", id: 75, input: taskInput(subject, "log") });
       await takeTask(talk, "log#1");
       const logs = talk.rest.filter((message) => "log" in message);
-      if (logs.length === 0) throw new NotOffered("the task prints nothing");
+      if (logs.length === 0) throw new NotChecked("the task prints nothing on this input");
       for (const message of logs) {
         const { log } = check("log-message", message);
         const { run_id: runId } = log as { readonly run_id: string | null };

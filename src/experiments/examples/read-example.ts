@@ -38,9 +38,19 @@ export function readExample(text: string): ReadExample | readonly ExampleProblem
 
 const none = "null" as RawJson;
 
+const expectedNames = ["output", "expected_output", "expectedOutput"];
+
+/** All that say what is expected, when there are several. */
+function findDouble(members: ReadonlyMap<string, RawJson>): readonly string[] {
+  const names = expectedNames.filter((name) => members.has(name));
+  return names.length > 1 ? names : [];
+}
+
 /** The usual case, without a list of what is wrong. */
 function isSound(members: ReadonlyMap<string, RawJson>): boolean {
   if (!members.has("input")) return false;
+  if (members.has("output") ? members.has("expected_output") || members.has("expectedOutput") : false) return false;
+  if (members.has("expected_output") && members.has("expectedOutput")) return false;
   for (const [name, raw] of members) {
     if (name === "id" ? !isId(raw) : name === "metadata" ? !isObject(raw) : !names.has(name)) return false;
   }
@@ -59,6 +69,9 @@ function* problemsOf(members: ReadonlyMap<string, RawJson>): Iterable<ExamplePro
   if (!members.has("input")) yield { message: "there is no `input`" };
   for (const name of members.keys())
     if (!names.has(name)) yield { path: name, message: describeUnknown("field", name, fields) };
+  const [first, second] = findDouble(members);
+  if (second !== undefined)
+    yield { path: second, message: `it means the same as \`${first}\`, which is there too; have one of them` };
   if (!isId(members.get("id") ?? none)) yield { path: "id", message: "expected a text that is not empty, or a number" };
   if (!isObject(members.get("metadata") ?? none)) yield { path: "metadata", message: "expected an object" };
 }

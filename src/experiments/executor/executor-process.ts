@@ -154,8 +154,8 @@ export class ExecutorProcess {
   #onGone(how: string): void {
     if (this.#how !== null) return;
     this.#unwatch();
-    this.#how = this.complaint === "" ? how : `${how}: ${this.complaint.slice(-500)}`;
-    this.#options.onGone(this.#how);
-    this.#gone.resolve(this.#how);
+    this.#how = how;
+    this.#options.onGone(how);
+    this.#gone.resolve(how);
   }
 }

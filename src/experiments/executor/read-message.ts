@@ -24,7 +24,8 @@ export function readDiscovered(members: Members): DiscoverAnswer {
     protocol_version: asText(texts["protocol_version"]) ?? "1.0",
     name: asText(texts["name"]),
     description: asText(texts["description"]),
-    task: asText(texts["task"]),
+    // One that says nothing of its task may have one.
+    ...("task" in texts ? { task: asText(texts["task"]) } : {}),
     evaluators: asNames(evaluators),
     aggregates: asNames(aggregates),
     capabilities: asNames(capabilities),
@@ -33,7 +34,7 @@ export function readDiscovered(members: Members): DiscoverAnswer {
 }
 
 /** What user code printed; null when the message is something else. */
-export function readLog(members: Members): ExecutorNote | null {
+export function readLog(members: Members): (ExecutorNote & { readonly kind: "output" }) | null {
   const raw = members.get("log");
   if (raw === undefined) return null;
   const { run_id: runId, stream, text } = Object(parseRaw(raw)) as Record<string, unknown>;

@@ -51,8 +51,12 @@ export function readEvalOutcome(members: Members, evaluator: string, hadNonFinit
     label: textOf(members, "label"),
     explanation: textOf(members, "explanation"),
     metadata: objectOf(members, "metadata"),
-    error: error ?? (score === null && rawOf(members, "score") !== null ? "the score is not a number" : null),
+    error: error ?? (score === null ? describeWrongScore(rawOf(members, "score")) : null),
   };
+}
+
+function describeWrongScore(raw: RawJson | null): string | null {
+  return raw === null ? null : `the score is not a number: ${raw.length > 100 ? `${raw.slice(0, 100)}…` : raw}`;
 }
 
 export function readAggregate(members: Members, aggregate: string, hadNonFinite: boolean): AggregateAnswer {

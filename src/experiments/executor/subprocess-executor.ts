@@ -18,7 +18,8 @@ import {
   type TaskRequest,
 } from "./executor.ts";
 import { ExecutorProcess } from "./executor-process.ts";
-import type { ExecutorListener } from "./executor-voice.ts";
+import type { ExecutorListener, ExecutorNote } from "./executor-voice.ts";
+import { LastWords } from "./last-words.ts";
 import { PendingAnswers, type Pending, type Waiter } from "./pending-answers.ts";
 import { keyOf, readDiscovered, readLog } from "./read-message.ts";
 import { errorOf, numberOf, readAggregate, readEvalOutcome, readTaskOutcome } from "./read-outcome.ts";
@@ -78,6 +79,10 @@ export class SubprocessExecutor implements Executor {
   /** What calls of a run end by; they are few, however many calls there are. */
   readonly #followed = new Map<AbortSignal, () => void>();
   readonly #stuck = Promise.withResolvers<void>();
+  readonly #gone = Promise.withResolvers<string>();
+  readonly #words = new LastWords();
+  /** How it ended, with its last words; null while it lives. */
+  #how: string | null = null;
   #owing: PromiseWithResolvers<void> | null = null;
   #discovered: DiscoverAnswer = { protocol_version: "1.0", evaluators: [], params: {} };
   #used: ReadonlySet<Capability> = new Set();
@@ -121,7 +126,7 @@ export class SubprocessExecutor implements Executor {
 
   /** Says how it ended, once it has. */
   get gone(): Promise<string> {
-    return this.#process.gone;
+    return this.#gone.promise;
   }
 
   /** It may still be busy with what nobody waits for; resolves once it is not. Null when it is free. */
@@ -232,7 +237,7 @@ export class SubprocessExecutor implements Executor {
 
   #ask<T>(call: Call<T>, write: (id: string) => string): Promise<T> {
     const { signal } = call.bounds;
-    if (this.#process.how !== null) return Promise.reject(new ExecutorLost(this.#process.how));
+    if (this.#how !== null) return Promise.reject(new ExecutorLost(this.#how));
     if (signal.aborted) return Promise.reject(signal.reason);
     return new Promise((settle, reject) => {
       const pending = this.#expect(call, { resolve: (members) => settle(call.read(members)), reject });
@@ -294,7 +299,7 @@ export class SubprocessExecutor implements Executor {
     const timer = this.#options.clock.startTimer(owedMs, () => {
       if (this.#pending.isOwed(pending)) this.#stuck.resolve();
     });
-    void this.gone.then(() => timer.clear());
+    void this.#process.gone.then(() => timer.clear());
   }
 
   #hear(line: string): void {
@@ -304,7 +309,7 @@ export class SubprocessExecutor implements Executor {
     const { members } = message;
     if (members.has("heartbeat")) return;
     const log = readLog(members);
-    if (log !== null) return this.#options.onNote(log);
+    if (log !== null) return this.#note(log);
     if (members.has("data") && !members.has("run_id")) return this.#hearList(members.get("data"));
     if (this.#control !== null && isControl(members)) return this.#control.resolve(message);
     this.#hearAnswer(message, line);
@@ -334,10 +339,18 @@ export class SubprocessExecutor implements Executor {
   }
 
   #print(stream: string, text: string): void {
-    this.#options.onNote({ kind: "output", runId: this.#pending.only?.runId ?? null, stream, text });
+    this.#note({ kind: "output", runId: this.#pending.only?.runId ?? null, stream, text });
   }
 
-  #onGone(how: string): void {
+  #note(note: ExecutorNote & { readonly kind: "output" }): void {
+    this.#words.add(this.#options.clock.monotonic(), note.text);
+    this.#options.onNote(note);
+  }
+
+  #onGone(ended: string): void {
+    const words = this.#words.since(Math.min(...this.#pending.all.map(({ dueAt, limitMs }) => dueAt - limitMs)));
+    const how = words === "" ? ended : `${ended}; its last words: ${words}`;
+    this.#how = how;
     const error = new ExecutorLost(how);
     this.#limits[Symbol.dispose]();
     this.#unfollow(new Set());
@@ -346,6 +359,7 @@ export class SubprocessExecutor implements Executor {
       this.#pending.giveUp(pending);
       release(pending)?.reject(error);
     }
+    this.#gone.resolve(how);
   }
 
   #unusable(message: string): RolloutError {

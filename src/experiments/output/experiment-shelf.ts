@@ -12,12 +12,16 @@ export interface KeptRun extends AnsweredRun {
 /** Where experiments are kept: a store, or a directory with a directory for each. Unknown ids reject with `not_found`. */
 export interface ExperimentShelf {
   find(id: string): Promise<RunRecord | null>;
+  /** All of them, newest first. */
+  list(): AsyncIterable<RunRecord>;
   /** Rejects with `already_exists` when the id is taken. */
   begin(plan: RunPlan, examples: ExampleSource): Promise<ExperimentOutput>;
   /** Goes on with an experiment; rejects with `in_use` when somebody is at it. */
   resume(id: string): Promise<ExperimentOutput>;
   /** The same for evaluations alone, which take the place of those that the same evaluator gave before. */
   rescore(id: string): Promise<ExperimentOutput>;
+  /** How many tasks have their output, and how many failed. */
+  count(id: string): Promise<{ readonly succeeded: number; readonly failed: number }>;
   /** The runs whose tasks were answered, in the order of the examples. */
   runs(id: string): AsyncIterable<KeptRun>;
   /** The examples as they were when the experiment began; null where only their dataset has them. */

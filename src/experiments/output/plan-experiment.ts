@@ -13,12 +13,14 @@ export interface ExperimentFacts {
   readonly params: JsonObject;
   readonly repetitions: number;
   readonly evaluators: readonly string[];
+  /** A run passes whose first evaluator gives at least this. */
+  readonly passAt: number;
   readonly maxWorkers: number;
 }
 
 /** An experiment in the words that all doors share. */
 export function planExperiment(facts: ExperimentFacts): RunPlan {
-  const { id, name, examples, params, repetitions, evaluators, file, maxWorkers } = facts;
+  const { id, name, examples, params, repetitions, evaluators, passAt, file, maxWorkers } = facts;
   return {
     id,
     kind: "experiment",
@@ -26,7 +28,7 @@ export function planExperiment(facts: ExperimentFacts): RunPlan {
     datasetId: examples.dataset?.id ?? null,
     datasetVersion: examples.dataset?.version ?? null,
     total: examples.count * repetitions,
-    identity: { target: name, params, scorers: [...evaluators], repeats: repetitions, dataHash: examples.hash },
+    identity: { target: name, params, scorers: [...evaluators], repeats: repetitions, passAt, dataHash: examples.hash },
     metadata: { file, dataset: examples.name, maxWorkers },
   };
 }
@@ -36,6 +38,7 @@ export interface ExperimentRecord {
   readonly params: JsonObject;
   readonly repetitions: number;
   readonly evaluators: readonly string[];
+  readonly passAt: number;
   readonly file: string | null;
   /** As it was typed. */
   readonly dataset: string | null;
@@ -45,11 +48,12 @@ export interface ExperimentRecord {
 export function readPlan({ id, kind, identity, metadata }: RunPlan): ExperimentRecord {
   if (kind !== "experiment")
     throw new RolloutError("usage_invalid", `"${id}" is no experiment`, { hint: `it is a run of kind ${kind}` });
-  const { params, repeats, scorers } = identity;
+  const { params, repeats, scorers, passAt } = identity;
   return {
     params: typeof params === "object" && params !== null && !Array.isArray(params) ? (params as JsonObject) : {},
     repetitions: typeof repeats === "number" ? repeats : 1,
     evaluators: Array.isArray(scorers) ? scorers.map(String) : [],
+    passAt: typeof passAt === "number" ? passAt : 1,
     file: textOf(metadata["file"]),
     dataset: textOf(metadata["dataset"]),
   };
@@ -77,6 +81,7 @@ function* differences(known: RunPlan, plan: RunPlan): Iterable<string> {
     yield `the examples of ${before.dataset ?? "its dataset"} were others`;
   else yield* changed("the version of the dataset", known.datasetVersion, plan.datasetVersion);
   yield* changed("--repetitions", before.repetitions, now.repetitions);
+  yield* changed("--pass-at", before.passAt, now.passAt);
   yield* changed("the list of evaluators", before.evaluators, now.evaluators);
   for (const name of new Set([...Object.keys(before.params), ...Object.keys(now.params)]))
     yield* changed(`parameter ${name}`, before.params[name], now.params[name]);

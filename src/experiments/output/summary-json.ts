@@ -12,21 +12,36 @@ export function summaryJson(summary: ExperimentSummary): JsonObject {
     skipped_runs: summary.skipped,
     failed_evaluations: summary.failedEvaluations,
     average_scores: summary.averageScores,
-    aggregates: summary.aggregates.map(({ aggregate, score, label, explanation, metadata, error }) => ({
+    aggregates: summary.aggregates.map(({ aggregate, score, label, explanation, metadata, error, asOf }) => ({
       aggregate,
       score,
       label: label ?? null,
       explanation: explanation ?? null,
       metadata: metadata ?? {},
       error: error ?? null,
+      as_of: isoTime(asOf),
+    })),
+    params: summary.params,
+    duration_sec: summary.durationSec,
+    sittings: summary.sittings,
+    scorings: summary.scorings.map(({ at, file, evaluators, params }) => ({
+      at: isoTime(at),
+      file,
+      evaluators: [...evaluators],
+      params,
     })),
   };
 }
 
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 /** True when nothing is left to run, or to run again. */
 export function isWhole(
-  summary: Pick<ExperimentSummary, "status" | "failed" | "skipped" | "failedEvaluations">,
+  summary: Pick<ExperimentSummary, "status" | "failed" | "skipped" | "failedEvaluations" | "aggregates">,
 ): boolean {
-  const { status, failed, skipped, failedEvaluations } = summary;
-  return status === "completed" && failed + skipped + failedEvaluations === 0;
+  const { status, failed, skipped, failedEvaluations, aggregates } = summary;
+  const failedAggregates = aggregates.filter(({ error }) => error != null).length;
+  return status === "completed" && failed + skipped + failedEvaluations + failedAggregates === 0;
 }

@@ -159,6 +159,7 @@ test("an executor that never comes back to life ends the experiment with what it
     processes: 1,
     rules: { maxWorkers: 2, taskLimitMs: 1000, evalLimitMs: 1000, evaluatesFailed: false },
     isPhased: false,
+    passAt: 1,
     exampleCount: 2,
     examples: async function* () {
       yield ["a", "b"].map((id) => ({ id, input: "1" as RawJson, output: null, metadata: null }));

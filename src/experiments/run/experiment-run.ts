@@ -88,8 +88,8 @@ async function runTask(
 ): Promise<void> {
   const { clock, output, signal, pool, params, rules } = options;
   if (signal.aborted) return;
-  const startedAt = clock.now();
-  const began = clock.monotonic();
+  let startedAt = clock.now();
+  let began = clock.monotonic();
   const evaluations = known === null ? [] : [...known.evaluations.values()];
   if (known !== null) return evaluate({ ...known, run, evaluations, isKept: true, left: 0 }, queue, options);
   options.onStarted(run);
@@ -98,7 +98,11 @@ async function runTask(
   try {
     const { runId } = run;
     const request = { runId, input: taskInput(run, params), limitMs: rules.taskLimitMs, signal };
-    outcome = await pool.call(runId, signal, (executor) => executor.runTask(request));
+    outcome = await pool.call(runId, signal, (executor) => {
+      // Neither an executor that was lost nor the wait for another one is the task's time.
+      [startedAt, began] = [clock.now(), clock.monotonic()];
+      return executor.runTask(request);
+    });
     if (outcome.error !== null) failureType = "task_failed";
   } catch (error) {
     failureType = failureTypeOf(error, signal);

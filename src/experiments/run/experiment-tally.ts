@@ -1,11 +1,35 @@
 import { RunningMean } from "../../analysis/running-mean.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { RunListener } from "../../store/run.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import type { AggregateAnswer } from "../protocol.ts";
-import { describeHead, labelsOf, toUnit, type ExperimentNames } from "./describe-experiment.ts";
+import type { EarlierSittings } from "../output/earlier-sittings.ts";
+import {
+  describeHead,
+  describeNotes,
+  labelsOf,
+  toUnit,
+  toWholeMark,
+  type ExperimentNames,
+} from "./describe-experiment.ts";
 import type { PlannedRun } from "./example.ts";
 import type { FinishedRun } from "./experiment-run.ts";
+
+/** What was said of the whole run, and when, in milliseconds since the epoch. */
+export interface WholeAnswer extends AggregateAnswer {
+  readonly asOf: number;
+}
+
+/** Evaluators that were asked about outputs that were there already. */
+export interface Scoring {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** As it was typed. */
+  readonly file: string;
+  readonly evaluators: readonly string[];
+  readonly params: JsonObject;
+}
 
 /** What became of an experiment. */
 export interface ExperimentSummary {
@@ -18,7 +42,14 @@ export interface ExperimentSummary {
   /** Evaluations that failed. */
   readonly failedEvaluations: number;
   readonly averageScores: Readonly<Record<string, number | null>>;
-  readonly aggregates: readonly AggregateAnswer[];
+  readonly aggregates: readonly WholeAnswer[];
+  /** What the tasks and evaluators were given. */
+  readonly params: JsonObject;
+  /** Of all sittings, without what was scored anew. */
+  readonly durationSec: number;
+  /** How often it was taken up. */
+  readonly sittings: number;
+  readonly scorings: readonly Scoring[];
   readonly error: string | null;
   /** What was thrown, when there is an error. */
   readonly cause: unknown;
@@ -26,9 +57,23 @@ export interface ExperimentSummary {
 }
 
 export interface TallyOptions extends ExperimentNames {
+  /** Null for a new experiment. */
+  readonly earlier: EarlierSittings | null;
+  /** Set when outputs that are there are scored anew. */
+  readonly scoring: Omit<Scoring, "at"> | null;
+  /** What else people should know of it, a line each. */
+  readonly notes: readonly string[];
+  /** Commands worth typing next. */
+  readonly next: (counts: ExperimentCounts) => readonly string[];
   readonly clock: Clock;
   readonly onEvent: RunListener;
 }
+
+/** What tells whether anything is left to do. */
+export type ExperimentCounts = Pick<
+  ExperimentSummary,
+  "status" | "failed" | "skipped" | "failedEvaluations" | "aggregates"
+>;
 
 /** How an experiment came to its end. */
 export interface ExperimentEnd {
@@ -84,39 +129,56 @@ export class ExperimentTally {
   }
 
   end({ cause, isCancelled, aggregates }: ExperimentEnd): ExperimentSummary {
-    const { id, location, total, clock, onEvent } = this.#options;
-    const skipped = total - this.#succeeded - this.#failed;
+    const { id, location, total, clock, onEvent, params, earlier, scoring, next } = this.#options;
+    const now = clock.now();
     const error = cause === null ? null : messageOf(cause);
-    const status = error !== null ? "failed" : isCancelled ? "cancelled" : "completed";
-    onEvent({
-      type: "run_finished",
-      at: clock.now(),
-      tail: {
-        status: status === "failed" ? "unfinished" : status,
-        skipped,
-        durationSec: (clock.monotonic() - this.#began) / 1000,
-        sittings: 1,
-        wholeMarks: aggregates.map(({ aggregate, score, explanation, error: why }) => ({
-          name: aggregate,
-          value: score,
-          note: why ?? explanation ?? null,
-        })),
-        next: [],
-      },
-    });
-    return {
+    const fresh = aggregates.map((answer) => ({ ...answer, asOf: now }));
+    const kept = earlier?.aggregates.filter((one) => !fresh.some(({ aggregate }) => aggregate === one.aggregate)) ?? [];
+    const scorings = [...(earlier?.scorings ?? []), ...(scoring === null ? [] : [{ ...scoring, at: now }])];
+    const summary: ExperimentSummary = {
       id,
-      status,
+      status: error !== null ? "failed" : isCancelled ? "cancelled" : "completed",
       totalRuns: total,
       succeeded: this.#succeeded,
       failed: this.#failed,
-      skipped,
+      skipped: total - this.#succeeded - this.#failed,
       failedEvaluations: this.#failedEvaluations,
       averageScores: Object.fromEntries(Array.from(this.#scores, ([name, { mean }]) => [name, mean])),
-      aggregates,
+      aggregates: [...kept, ...fresh],
+      params,
+      ...this.#measure(),
+      scorings,
       error,
       cause,
       location,
     };
+    onEvent({
+      type: "run_finished",
+      at: now,
+      tail: {
+        status: summary.status === "failed" ? "unfinished" : summary.status,
+        skipped: summary.skipped,
+        hasFailed: hasFailed(summary),
+        durationSec: summary.durationSec,
+        sittings: summary.sittings,
+        wholeMarks: summary.aggregates.map((answer) => toWholeMark(answer, scorings)),
+        notes: [...this.#options.notes, ...describeNotes(summary)],
+        next: next(summary),
+      },
+    });
+    return summary;
   }
+
+  /** Scoring anew adds nothing to how long the runs took. */
+  #measure(): Pick<ExperimentSummary, "durationSec" | "sittings"> {
+    const { earlier, scoring, clock } = this.#options;
+    const { durationSec = null, sittings = 0 } = earlier ?? {};
+    if (scoring !== null && durationSec !== null) return { durationSec, sittings };
+    const ownSec = (clock.monotonic() - this.#began) / 1000;
+    return { durationSec: (durationSec ?? 0) + ownSec, sittings: scoring === null ? sittings + 1 : sittings };
+  }
+}
+
+function hasFailed({ status, failed, totalRuns }: ExperimentSummary): boolean {
+  return status === "completed" && failed > 0 && failed === totalRuns;
 }

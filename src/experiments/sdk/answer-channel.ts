@@ -8,6 +8,8 @@ export interface ServeChannel {
   readonly writeError: (text: string) => void;
   /** Has what user code prints handed over from now on. */
   readonly redirect: (print: (stream: "stdout" | "stderr", text: string) => void) => void;
+  /** Has what is still to be written taken when user code ends the process. */
+  readonly onExit: (takeUnsent: () => string) => void;
 }
 
 /** Writes what an executor says: answers, and what the runs print. */
@@ -22,6 +24,7 @@ export class AnswerChannel {
   constructor(channel: ServeChannel) {
     this.#channel = channel;
     channel.redirect((stream, text) => this.#print(stream, text));
+    channel.onExit(() => this.#takeReady());
   }
 
   /** What is printed meanwhile is this run's. */
@@ -36,10 +39,14 @@ export class AnswerChannel {
   }
 
   flush(): void {
-    if (this.#ready === "") return;
+    const text = this.#takeReady();
+    if (text !== "") this.#channel.write(text);
+  }
+
+  #takeReady(): string {
     const text = this.#ready;
     this.#ready = "";
-    this.#channel.write(text);
+    return text;
   }
 
   #print(stream: "stdout" | "stderr", text: string): void {

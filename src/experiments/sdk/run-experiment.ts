@@ -110,6 +110,7 @@ export async function runExperiment<Params extends JsonObject>(
       evaluatesFailed: request.evaluateFailed === true,
     },
     isPhased: request.phased === true,
+    passAt: 1,
     exampleCount: examples.count,
     examples: () => examples.read(),
     openOutput: async ({ evaluators }) => {

@@ -5,6 +5,7 @@ import { toRaw } from "../../base/raw-json.ts";
 import type { RunPlan } from "../../store/run-store.ts";
 import type { ExampleSource } from "../examples/example-source.ts";
 import type { EvalOutcome } from "../executor/executor.ts";
+import { readEarlierSittings } from "../output/earlier-sittings.ts";
 import type { ExperimentOutput } from "../output/experiment-output.ts";
 import type { ExperimentShelf, KeptRun } from "../output/experiment-shelf.ts";
 import { planExperiment } from "../output/plan-experiment.ts";
@@ -39,7 +40,7 @@ const examples: ExampleSource = {
 
 function plan(): RunPlan {
   const evaluators = ["right", "small"];
-  const facts = { file: "x.py", examples, params: { model: "m" }, repetitions, evaluators, maxWorkers: 4 };
+  const facts = { file: "x.py", examples, params: { model: "m" }, repetitions, evaluators, passAt: 1, maxWorkers: 4 };
   return planExperiment({ ...facts, id: `x-${randomUUID()}`, name: "x" });
 }
 
@@ -74,6 +75,10 @@ function summary(id: string, more: Partial<ExperimentSummary> = {}): ExperimentS
     failedEvaluations: 0,
     averageScores: { right: 0.5 },
     aggregates: [],
+    params: { model: "m" },
+    durationSec: 1.5,
+    sittings: 1,
+    scorings: [],
     error: null,
     cause: null,
     location: "",
@@ -145,6 +150,51 @@ export const shelfCases: readonly ShelfCase[] = [
       assert.equal((await shelf.find(id))?.isHeld, true);
       await assert.rejects(shelf.resume(id), { code: "in_use" });
       await assert.rejects(shelf.rescore(id), { code: "in_use" });
+    },
+  },
+  {
+    title: "what has its output and what failed is counted, the last word of each run, and experiments are listed",
+    async run(shelf) {
+      const { id, all } = await beginCut(shelf);
+      const { succeeded, failed } = await shelf.count(id);
+      assert.deepEqual([succeeded, failed], [2, 1]);
+      {
+        await using output = await shelf.resume(id);
+        for (const run of all.slice(2, 4)) {
+          await output.findEarlier?.(run);
+          await save(output, run);
+        }
+        await output.end(summary(id, { status: "cancelled", succeeded: 4, skipped: 2 }));
+      }
+      const after = await shelf.count(id);
+      assert.deepEqual([after.succeeded, after.failed], [4, 0]);
+      const other = await beginCut(shelf);
+      const ids = (await Array.fromAsync(shelf.list())).map((record) => record.id);
+      assert.ok(ids.includes(id) && ids.includes(other.id));
+      assert.equal(new Set(ids).size, ids.length);
+    },
+  },
+  {
+    title: "what was said of the whole, how long it took and who scored it outlives a resume that is killed",
+    async run(shelf) {
+      const { id } = await beginCut(shelf);
+      const scorings = [{ at: 1_700_000_000_000, file: "y.py", evaluators: ["new"], params: { k: 1 } }];
+      const aggregates = [{ id: 0, aggregate: "best", score: 1, asOf: 1_600_000_000_000 }];
+      {
+        await using output = await shelf.resume(id);
+        await output.end(summary(id, { scorings, aggregates, sittings: 2, averageScores: { right: 1, new: 0 } }));
+      }
+      await using _killed = await shelf.resume(id);
+      const record = await shelf.find(id);
+      assert.ok(record);
+      const earlier = readEarlierSittings(record);
+      assert.deepEqual([earlier.durationSec, earlier.sittings, earlier.scorings], [1.5, 2, scorings]);
+      assert.deepEqual(earlier.evaluators, ["right", "small", "new"]);
+      assert.deepEqual(
+        earlier.aggregates.map(({ aggregate, score, asOf }) => [aggregate, score, asOf]),
+        [["best", 1, 1_600_000_000_000]],
+      );
+      assert.equal(record.status, "running");
     },
   },
   {

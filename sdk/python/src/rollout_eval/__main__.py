@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from types import TracebackType
 
 from .streams import capture_logging, capture_prints, take_standard_streams
 
@@ -63,6 +64,14 @@ def _write_stderr(text: str) -> None:
         pass
 
 
+def _skip_loading(trace: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that begins in the experiment file: how it came to be loaded helps nobody."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith((here, "<frozen importlib")):
+        trace = trace.tb_next
+    return trace
+
+
 def _refuse_all(error: BaseException, channel: object, commands: int) -> int:
     """Answers the first command with why the file could not be loaded."""
     import json
@@ -73,7 +82,7 @@ def _refuse_all(error: BaseException, channel: object, commands: int) -> int:
     from .encode import encode
 
     assert isinstance(channel, Channel)
-    _write_stderr("".join(traceback.format_exception(type(error), error, error.__traceback__)))
+    _write_stderr("".join(traceback.format_exception(type(error), error, _skip_loading(error.__traceback__))))
     line = b""
     while b"\n" not in line and (chunk := os.read(commands, 1 << 16)):
         line += chunk

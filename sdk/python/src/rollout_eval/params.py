@@ -18,6 +18,7 @@ class Params:
 
     def __init__(self, declared: object = None) -> None:
         self.kind: type | None = None
+        self.is_declared = declared is not None
         if declared is None:
             self.defaults: dict[str, Any] = {}
         elif isinstance(declared, Mapping):
@@ -42,10 +43,10 @@ class Params:
         self.defaults = {item.name: getattr(defaults, item.name) for item in dataclasses.fields(kind) if item.init}
 
     def check(self, given: Mapping[str, Any]) -> None:
-        """Raises `ParamError` for a value of another type than declared, and for a name a dataclass does not have."""
+        """Raises `ParamError` for a name that is not declared and a value of another type; if none is, all fit."""
         for name, value in given.items():
             if name not in self.defaults:
-                if self.kind is not None:
+                if self.is_declared:
                     raise ParamError(f'unknown param "{name}"{suggest(name, self.defaults)}')
             elif not self._fits(name, value):
                 default = encode(self.defaults[name])

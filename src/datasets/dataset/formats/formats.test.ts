@@ -212,7 +212,7 @@ describe("a JSON array that is broken is told where", () => {
 });
 
 test.each([
-  ['{"a":1,}', 7, /key/],
+  ['{"a":1,}', 7, /"," before "}"/],
   ["{'a':1}", 1, /double quotes/],
   ["[1 2]", 3, /"," or "]"/],
   ['{"a":"b', 5, /string/],

@@ -8,7 +8,7 @@ import { readPlan } from "../plan-experiment.ts";
 
 /** Writes config.json, which makes a directory an experiment. */
 export async function writeConfig(directory: string, plan: RunPlan, startedAt: number): Promise<void> {
-  const { params, repetitions, evaluators, file, dataset } = readPlan(plan);
+  const { params, repetitions, evaluators, passAt, file, dataset } = readPlan(plan);
   const config = {
     name: plan.name,
     experiment_id: plan.id,
@@ -21,6 +21,7 @@ export async function writeConfig(directory: string, plan: RunPlan, startedAt: n
     repetitions,
     max_workers: plan.metadata["maxWorkers"] ?? null,
     evaluators,
+    pass_at: passAt,
     total_runs: plan.total,
     started_at: new Date(startedAt).toISOString(),
   };
@@ -44,6 +45,7 @@ export async function readConfig(directory: string): Promise<{ plan: RunPlan; st
       params: params ?? {},
       scorers: evaluators ?? [],
       repeats: repetitions ?? 1,
+      passAt: config["pass_at"] ?? 1,
       dataHash: config["dataset_hash"] ?? null,
     },
     metadata: {

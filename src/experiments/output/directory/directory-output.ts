@@ -1,5 +1,6 @@
-import { rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { JsonObject } from "../../../base/json.ts";
 import { noSecrets } from "../../../base/redactor.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../../../base/writers/atomic-file.ts";
 import { openLineFile } from "../../../base/writers/line-file.ts";
@@ -30,8 +31,10 @@ export async function openDirectoryOutput({
   const kept = mode === "resume" ? opened.use(await openKeptRuns(directory)) : null;
   const runs = opened.use(await openLineFile(path("runs.jsonl"), noSecrets));
   const evaluations = opened.use(await openLineFile(path("evaluations.jsonl"), noSecrets));
-  // It is under way again.
-  if (mode === "resume") for (const name of ["summary.json", "error.txt"]) await rm(path(name), { force: true });
+  if (mode === "resume") {
+    await reopenSummary(path("summary.json"));
+    await rm(path("error.txt"), { force: true });
+  }
   const open = opened.move();
   return {
     location: directory,
@@ -54,6 +57,13 @@ export async function openDirectoryOutput({
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+/** It is under way again, and what is known of the sittings before must outlive this one. */
+async function reopenSummary(path: string): Promise<void> {
+  const text = await readFile(path, "utf8").catch(() => null);
+  if (text === null) return;
+  await writeJsonAtomic(path, { ...(JSON.parse(text) as JsonObject), status: "running" }, noSecrets);
 }
 
 function isComplete({ status }: ExperimentSummary): boolean {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "../../../base/make-directory.ts";
 import type { Clock } from "../../../base/clock.ts";
@@ -7,8 +8,9 @@ import { readHolder, tryProcessLock } from "../../../base/process-lock.ts";
 import { toPathSegment } from "../../../base/path-segment.ts";
 import { noSecrets } from "../../../base/redactor.ts";
 import { RolloutError } from "../../../base/rollout-error.ts";
+import { shellWord, shownPath } from "../../../base/shown-path.ts";
 import { writeStreamAtomic } from "../../../base/writers/atomic-stream.ts";
-import type { RunPlan } from "../../../store/run-store.ts";
+import type { RunPlan, RunRecord } from "../../../store/run-store.ts";
 import { exampleLine, type ExampleSource } from "../../examples/example-source.ts";
 import { openExampleFile } from "../../examples/open-example-file.ts";
 import { planRuns } from "../../run/plan-runs.ts";
@@ -17,6 +19,7 @@ import { readPlan } from "../plan-experiment.ts";
 import { readConfig, writeConfig } from "./config-file.ts";
 import { openDirectoryOutput } from "./directory-output.ts";
 import { openKeptRuns } from "./kept-runs.ts";
+import { countRuns } from "./count-runs.ts";
 import { readRecord } from "./read-record.ts";
 
 export interface DirectoryShelfOptions {
@@ -39,12 +42,13 @@ export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentSh
   };
   return {
     find: async (id) => await readRecord(directoryOf(id), options),
+    list: () => listRecords(options),
     async begin(plan, examples) {
       const directory = directoryOf(plan.id);
       await makeDirectory(directory);
       await using taken = new AsyncDisposableStack();
       taken.use(await hold(directory, options));
-      if (existsSync(join(directory, "config.json"))) throw takenError(plan.id, directory);
+      if (existsSync(join(directory, "config.json"))) throw takenError(shownPath(directory, options.host.cwd));
       await writeStreamAtomic(join(directory, "examples.jsonl"), exampleLines(examples), noSecrets);
       await writeConfig(directory, plan, clock.now());
       return await openDirectoryOutput({ directory, mode: "begin", held: taken.move() });
@@ -57,6 +61,7 @@ export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentSh
       const directory = directoryOf(id);
       return await openDirectoryOutput({ directory, mode: "rescore", held: await hold(directory, options) });
     },
+    count: (id) => countRuns(join(directoryOf(id), "runs.jsonl")),
     async *runs(id) {
       const config = await readConfig(directoryOf(id));
       if (config === null) return;
@@ -73,6 +78,20 @@ export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentSh
       return config && (await openExamples(directoryOf(id), config.plan, signal));
     },
   };
+}
+
+async function* listRecords(options: DirectoryShelfOptions): AsyncGenerator<RunRecord, void> {
+  const names = await readdir(options.directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") throw new RolloutError("not_found", `${options.directory} does not exist`);
+    throw error;
+  });
+  const records: RunRecord[] = [];
+  for (const name of names) {
+    const record = await readRecord(join(options.directory, name), options);
+    // One that was moved goes by its new name.
+    if (record !== null) records.push({ ...record, id: name });
+  }
+  yield* records.sort((a, b) => b.createdAt - a.createdAt);
 }
 
 /** The examples as they were copied; where they are from tells what they are when their hash does not. */
@@ -104,8 +123,8 @@ async function hold(directory: string, options: DirectoryShelfOptions): Promise<
   });
 }
 
-function takenError(id: string, directory: string): RolloutError {
+function takenError(directory: string): RolloutError {
   return new RolloutError("already_exists", `${directory} holds an experiment already`, {
-    hint: `go on with it with --resume ${id}, or choose another --name`,
+    hint: `go on with it with --resume ${shellWord(directory)}, or choose another --name`,
   });
 }

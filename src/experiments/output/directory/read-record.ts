@@ -20,14 +20,16 @@ export async function readRecord(directory: string, { host, clock }: RecordGroun
   const summaryPath = join(directory, "summary.json");
   const summary = (JSON.parse(await readFile(summaryPath, "utf8").catch(() => "null")) ?? null) as JsonObject | null;
   const error = await readFile(join(directory, "error.txt"), "utf8").catch(() => null);
-  const endedAt = summary === null ? null : await stat(summaryPath).then(({ mtimeMs }) => mtimeMs);
+  const isUnderWay = summary === null || summary["status"] === "running";
+  const endedAt = isUnderWay ? null : await stat(summaryPath).then(({ mtimeMs }) => mtimeMs);
   const holder = await readHolder(join(directory, ".lock"));
   const count = (name: string): number => Number(summary?.[name] ?? 0);
   const isComplete = summary?.["status"] === "completed";
+  const left = count("failed_runs") + count("skipped_runs") + count("failed_evaluations");
   return {
     ...config.plan,
-    status: isComplete ? "completed" : summary !== null || error !== null ? "failed" : "running",
-    isFinished: isComplete && count("failed_runs") + count("skipped_runs") + count("failed_evaluations") === 0,
+    status: isComplete ? "completed" : !isUnderWay || error !== null ? "failed" : "running",
+    isFinished: isComplete && left + failedAggregates(summary) === 0,
     succeeded: count("successful_runs"),
     failed: count("failed_runs"),
     error: error?.trimEnd() ?? null,
@@ -37,4 +39,10 @@ export async function readRecord(directory: string, { host, clock }: RecordGroun
     createdAt: config.startedAt,
     endedAt,
   };
+}
+
+function failedAggregates(summary: JsonObject | null): number {
+  const aggregates = summary?.["aggregates"];
+  const list = Array.isArray(aggregates) ? (aggregates as JsonObject[]) : [];
+  return list.filter(({ error }) => typeof error === "string").length;
 }

@@ -1,0 +1,73 @@
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { RunRecord } from "../../store/run-store.ts";
+import type { Scoring, WholeAnswer } from "../run/experiment-tally.ts";
+import { readPlan } from "./plan-experiment.ts";
+
+/** What the sittings of an experiment before this one left of it as a whole. */
+export interface EarlierSittings {
+  readonly name: string;
+  readonly params: JsonObject;
+  /** All that had their say: those it was begun with, then those that came later. */
+  readonly evaluators: readonly string[];
+  readonly aggregates: readonly WholeAnswer[];
+  readonly scorings: readonly Scoring[];
+  /** Of its runs, without what was scored anew; null where nobody knows. */
+  readonly durationSec: number | null;
+  readonly sittings: number;
+}
+
+/** Reads what is kept of an experiment's earlier sittings; one that was killed left no times. */
+export function readEarlierSittings(record: RunRecord): EarlierSittings {
+  const { params, evaluators } = readPlan(record);
+  const summary = objectOf(record.summary);
+  const later = Object.keys(objectOf(summary["average_scores"]));
+  const { duration_sec: durationSec, sittings } = summary;
+  return {
+    name: record.name,
+    params,
+    evaluators: [...new Set([...evaluators, ...later])],
+    aggregates: listOf(summary["aggregates"]).map(readAggregate),
+    scorings: listOf(summary["scorings"]).map(readScoring),
+    durationSec: typeof durationSec === "number" ? durationSec : null,
+    sittings: typeof sittings === "number" ? sittings : 1,
+  };
+}
+
+function readAggregate(entry: JsonObject): WholeAnswer {
+  const { aggregate, score, label, explanation, metadata, error, as_of: asOf } = entry;
+  return {
+    id: 0,
+    aggregate: textOf(aggregate) ?? "",
+    score: typeof score === "number" ? score : null,
+    label: textOf(label),
+    explanation: textOf(explanation),
+    metadata: objectOf(metadata),
+    error: textOf(error),
+    asOf: timeOf(asOf),
+  };
+}
+
+function readScoring({ at, file, evaluators, params }: JsonObject): Scoring {
+  return {
+    at: timeOf(at),
+    file: textOf(file) ?? "",
+    evaluators: Array.isArray(evaluators) ? evaluators.map(String) : [],
+    params: objectOf(params),
+  };
+}
+
+function listOf(value: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function timeOf(value: Json | undefined): number {
+  return Date.parse(textOf(value) ?? "") || 0;
+}
