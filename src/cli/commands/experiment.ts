@@ -10,7 +10,7 @@ import { checkSameExperiment, planExperiment, readPlan } from "../../experiments
 import type { DiscoverAnswer } from "../../experiments/protocol.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
-import { beginExecutor } from "../experiment/begin-executor.ts";
+import type { BegunExecutor } from "../experiment/begin-executor.ts";
 import { openExamples } from "../experiment/open-examples.ts";
 import {
   findExperiment,
@@ -20,8 +20,7 @@ import {
 } from "../experiment/open-experiment-place.ts";
 import { showWords } from "../experiment/show-words.ts";
 import { readParams } from "../experiment/read-params.ts";
-import { runExperimentFile, type ExecutorOptions } from "../experiment/run-experiment-file.ts";
-import { listenAndReport } from "../report-options.ts";
+import { runExperimentFile, type ExecutorOptions, type Told } from "../experiment/run-experiment-file.ts";
 
 export interface ExperimentCommandOptions extends ExecutorOptions, PlaceOptions {
   readonly dataset?: string;
@@ -37,11 +36,10 @@ export interface ExperimentCommandOptions extends ExecutorOptions, PlaceOptions 
 export async function experimentCommand(
   path: string,
   options: ExperimentCommandOptions,
+  { begun, told }: { readonly begun: BegunExecutor; readonly told: Told },
   context: CliContext,
 ): Promise<number> {
-  using told = listenAndReport(options, context, "runs");
   const { signal } = told.interrupts;
-  await using begun = beginExecutor({ path, options, reporter: told.reporter, signal }, context);
   await using place = openExperimentPlace(options, signal, context);
   const dryCount = options.dryRun === true ? 1 : (options.dryRun ?? null);
   const shelf = dryCount === null || options.resume !== undefined ? await place.openShelf() : null;
