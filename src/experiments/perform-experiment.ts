@@ -40,7 +40,8 @@ export interface ExperimentOptions {
   readonly openOutput: (discovered: DiscoverAnswer, params: JsonObject) => Promise<ExperimentOutput>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly onEvent: RunListener;
+  /** Null when nobody listens. */
+  readonly onEvent: RunListener | null;
 }
 
 /** Runs of an earlier experiment whose tasks are not run again. */
@@ -60,7 +61,7 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
     signal,
     start: () => options.startExecutor(Math.ceil(rules.maxWorkers / processes)),
     onRestart: (how) =>
-      onEvent({ type: "warning", at: clock.now(), message: `an executor was lost and is started again: ${how}` }),
+      onEvent?.({ type: "warning", at: clock.now(), message: `an executor was lost and is started again: ${how}` }),
   });
   const { discovered } = pool;
   const params: JsonObject = { ...discovered.params, ...options.params };

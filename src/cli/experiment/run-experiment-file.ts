@@ -64,7 +64,7 @@ export async function runExperimentFile(
     },
     clock,
     signal,
-    onEvent: (event) => reporter.onEvent(withNext(event, work)),
+    onEvent: reporter.isHeard ? (event) => reporter.onEvent(withNext(event, work)) : null,
   });
   const exitCode = exitCodeOfExperiment(summary, interrupts.received);
   if (jsonModeOf(options) === "final") terminal.out(`${plainJson(outcomeJson(summary, exitCode))}\n`);

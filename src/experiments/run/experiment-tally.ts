@@ -27,7 +27,8 @@ export interface ExperimentSummary {
 
 export interface TallyOptions extends ExperimentNames {
   readonly clock: Clock;
-  readonly onEvent: RunListener;
+  /** Null when nobody listens: nothing is put into words then. */
+  readonly onEvent: RunListener | null;
 }
 
 /** How an experiment came to its end. */
@@ -52,18 +53,18 @@ export class ExperimentTally {
     this.#options = options;
     this.#began = clock.monotonic();
     for (const evaluator of evaluators) this.#scores.set(evaluator, new RunningMean());
-    onEvent({ type: "run_started", at: clock.now(), run: describeHead(options) });
+    onEvent?.({ type: "run_started", at: clock.now(), run: describeHead(options) });
   }
 
   begin(run: PlannedRun): void {
     const { clock, onEvent } = this.#options;
-    onEvent({ type: "unit_started", at: clock.now(), key: run.runId, labels: labelsOf(run, this.#options) });
+    onEvent?.({ type: "unit_started", at: clock.now(), key: run.runId, labels: labelsOf(run, this.#options) });
   }
 
   /** For people: how far a phase is that ends no run. */
   tell(line: string): void {
     const { clock, onEvent } = this.#options;
-    onEvent({ type: "run_activity", at: clock.now(), line });
+    onEvent?.({ type: "run_activity", at: clock.now(), line });
   }
 
   finish(finished: FinishedRun): void {
@@ -76,7 +77,7 @@ export class ExperimentTally {
       if (score !== null) this.#scores.get(evaluator)?.addCluster([score]);
     }
     const { clock, onEvent } = this.#options;
-    onEvent({
+    onEvent?.({
       type: finished.isKept ? "unit_kept" : "unit_finished",
       at: clock.now(),
       unit: toUnit(finished, this.#options),
@@ -88,7 +89,7 @@ export class ExperimentTally {
     const skipped = total - this.#succeeded - this.#failed;
     const error = cause === null ? null : messageOf(cause);
     const status = error !== null ? "failed" : isCancelled ? "cancelled" : "completed";
-    onEvent({
+    onEvent?.({
       type: "run_finished",
       at: clock.now(),
       tail: {
