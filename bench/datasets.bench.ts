@@ -12,6 +12,7 @@ import { printCosts, type Costs } from "./datasets/costs.ts";
 import type { LoopDelay, LoopDelays } from "./datasets/event-loop.ts";
 import { compare, judgeLosses, judgeRatios } from "./datasets/judge.ts";
 import type { LongOutcome } from "./datasets/long-run.ts";
+import { runCompiled } from "./datasets/run-compiled.ts";
 import { Bars } from "./trials/bars.ts";
 
 const rounds = Number(process.env["ROLLOUT_BENCH_ROUNDS"] ?? 3);
@@ -135,7 +136,7 @@ async function benchLoop(): Promise<void> {
 
 async function benchMemory(): Promise<void> {
   const order = { items: longItems, scorers: 1, store: "file", inFlight } as const;
-  const { items, wallMs, cpuMs, windowBytes, results, scores } = await runContender<LongOutcome>("long-run", order);
+  const { items, wallMs, cpuMs, windowBytes, results, scores } = await runCompiled<LongOutcome>("long-run", order);
   const megabytes = windowBytes.map((bytes) => bytes / 1e6);
   const peak = Math.max(...megabytes);
   const grown = Math.max(...megabytes.slice(-5)) - Math.max(...megabytes.slice(0, 10));

@@ -63,12 +63,17 @@ chmodSync(join(staging, "bin.js"), 0o755);
 writeFileSync(join(staging, ".built"), "");
 swapIn();
 
-// Over one name that a built-in module lacks an old Node refuses the whole file, before the check in it can speak.
+// Over one name that a built-in module lacks an old Node refuses the whole file, before the check in it can speak. And an
+// import of a built-in reads all that it has, which for some of them takes longer than all of ours. What bundled packages
+// make of node:module they make before any check, so that it must be there on every Node.
 function withLooseBuiltins(code: string): string {
-  let count = 0;
-  return code.replace(/^import \{ ([^}]+) \} from ("node:[^"]+");$/gm, (_line, names: string, source: string) => {
-    const builtin = `builtin_${++count}`;
-    return `import * as ${builtin} from ${source};\nconst { ${names.replaceAll(" as ", ": ")} } = ${builtin};`;
+  const pattern = /^import (?:([\w$]+)(?:, )?)?(?:\* as ([\w$]+))?(?:\{ ([^}]+) \})? from ("node:[^"]+");$/gm;
+  return code.replace(pattern, (_line, whole?: string, space?: string, names?: string, source?: string) => {
+    const places = [whole, space, names && `{ ${names.replaceAll(" as ", ": ")} }`].filter((place) => place);
+    const isEverywhere = source === '"node:module"';
+    const builtin = isEverywhere ? "builtin_module" : `globalThis.process.getBuiltinModule?.(${source}) ?? {}`;
+    const before = isEverywhere ? `import * as builtin_module from ${source};\n` : "";
+    return before + places.map((place) => `const ${place} = ${builtin};`).join(" ");
   });
 }
 

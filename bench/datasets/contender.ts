@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 export type StoreKind = "none" | "memory" | "file";
 
@@ -38,7 +38,7 @@ export async function takeOrder<Answer>(work: (order: Order) => Promise<Answer>)
   return new Promise(() => process.stdout.write(line, () => process.exit(0)));
 }
 
-/** Runs a program beside this file in a process and a folder of its own; throws its error when it has no outcome. */
+/** Runs a program, a file beside this one or elsewhere, in a process and a folder of its own; throws its error when it has no outcome. */
 export async function runContender<Answer = Outcome>(
   program: string,
   order: Omit<Order, "directory">,
@@ -47,7 +47,7 @@ export async function runContender<Answer = Outcome>(
   const directory = join(root, "room");
   mkdirSync(directory);
   try {
-    const file = join(import.meta.dirname, `${program}.ts`);
+    const file = resolve(import.meta.dirname, program.includes(".") ? program : `${program}.ts`);
     const { output, errors } = await collect(file, JSON.stringify({ ...order, directory }), directory);
     const line = output.split("\n").findLast((text) => text.startsWith(mark));
     if (line === undefined) throw new Error(`${program}: ${firstError(errors)}`);

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { availableParallelism, homedir, hostname, totalmem } from "node:os";
 
@@ -44,6 +43,6 @@ function readBootId(): string {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   } catch {
     // Not Linux: an id of this process is enough, because nothing of it outlives a reboot.
-    return randomUUID();
+    return globalThis.crypto.randomUUID();
   }
 }

@@ -32,7 +32,7 @@ export function addExperimentCommands(
     .option("--phased", "evaluate only once every task has been answered")
     .option("--task-timeout <seconds>", "for one task", seconds, 600);
   addSharedOptions(experiment).action(async (file: string, options) =>
-    setExitCode(await (await import("./commands/experiment.ts")).experimentCommand(file, options, context)),
+    setExitCode(await (await import("./experiment/begin-experiment.ts")).beginExperiment(file, options, context)),
   );
 
   const scoring = make(

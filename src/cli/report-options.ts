@@ -1,3 +1,4 @@
+import { boundYoungGeneration } from "./bound-young-generation.ts";
 import type { CliContext } from "./cli-context.ts";
 import { listenToInterrupts, type Interrupts } from "./interrupts.ts";
 import { openRunReporter, type JsonMode, type RunReporter } from "./run-reporter.ts";
@@ -14,13 +15,14 @@ export function jsonModeOf({ json, jsonEvents }: ReportOptions): JsonMode {
   return jsonEvents ? "events" : json ? "final" : null;
 }
 
-/** Opens the report of a run and listens to the signals that end it. */
+/** Opens the report of a run, listens to the signals that end it, and keeps memory small while it lasts. */
 export function listenAndReport(
   options: ReportOptions,
   { terminal, clock, process }: CliContext,
   units = "trials",
 ): Disposable & { readonly reporter: RunReporter; readonly interrupts: Interrupts } {
   using opened = new DisposableStack();
+  opened.use(boundYoungGeneration(clock));
   const reporter = opened.use(
     openRunReporter({ terminal, clock, json: jsonModeOf(options), quiet: options.quiet === true }),
   );

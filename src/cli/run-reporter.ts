@@ -22,6 +22,8 @@ export interface RunReporterOptions {
 /** Tells a person or a program how a run goes, in the one way that fits where the output leads. */
 export interface RunReporter extends Disposable {
   readonly onEvent: RunListener;
+  /** False when nothing becomes of events. */
+  readonly isHeard: boolean;
   /** Passes on what code of a person's own printed, above whatever is drawn. */
   readonly print: (line: string) => void;
   /** Says something beside the run's events, above whatever is drawn. */
@@ -58,7 +60,8 @@ export function openRunReporter({ terminal, clock, json, quiet }: RunReporterOpt
     if (isDrawing && progress?.print) progress.print(line);
     else terminal.err(`${plainText(line)}\n`);
   };
-  return { onEvent, print, say, [Symbol.dispose]: close };
+  const isHeard = progress !== null || events !== null || summary !== null;
+  return { onEvent, isHeard, print, say, [Symbol.dispose]: close };
 }
 
 function tellParams({ params }: RunHead, print: (line: string) => void): void {

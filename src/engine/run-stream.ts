@@ -13,7 +13,7 @@ export interface StreamOptions<Unit> {
 }
 
 // Work that never waits for anything outside would keep timers and sockets of its process waiting.
-const longestTurnMs = 5;
+const longestTurnMs = 2;
 
 /** Runs units as they come, at most `limit` at a time, in bounded memory however many there are. */
 export async function runStream<Unit>({ next, limit, signal, clock, run }: StreamOptions<Unit>): Promise<void> {

@@ -53,7 +53,8 @@ export interface ExperimentOptions {
   readonly signal: AbortSignal;
   /** Ends executors at once, whatever they are doing. */
   readonly forceSignal?: AbortSignal | undefined;
-  readonly onEvent: RunListener;
+  /** Null when nobody listens. */
+  readonly onEvent: RunListener | null;
 }
 
 /** Runs of an earlier experiment whose tasks are not run again. */
@@ -73,7 +74,7 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
     signal,
     start: () => options.startExecutor(Math.ceil(rules.maxWorkers / processes)),
     onRestart: (how) =>
-      onEvent({ type: "warning", at: clock.now(), message: `an executor was lost and is started again: ${how}` }),
+      onEvent?.({ type: "warning", at: clock.now(), message: `an executor was lost and is started again: ${how}` }),
   });
   using _force = killOn(options.forceSignal, pool);
   const { discovered } = pool;

@@ -14,5 +14,5 @@ test.each([
   const megabytes = [small, large].map(({ peakBytes }) => Math.round(peakBytes / 1e6));
   const speed = `${((many / large.wallMs) * 1000).toFixed(0)} examples/s, ${((large.cpuMs * 1000) / many).toFixed(0)} µs CPU each`;
   console.log(`${speed}; at most ${megabytes.join(" and ")} MB`);
-  expect(large.peakBytes - small.peakBytes).toBeLessThan(100e6);
+  expect(large.peakBytes - small.peakBytes).toBeLessThan(50e6);
 });

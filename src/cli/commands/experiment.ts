@@ -12,7 +12,7 @@ import type { DiscoverAnswer } from "../../experiments/protocol.ts";
 import { countText, groupDigits } from "../../report/number-text.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
-import { beginExecutor } from "../experiment/begin-executor.ts";
+import type { BegunExecutor } from "../experiment/begin-executor.ts";
 import { locateExperiment } from "../experiment/locate-experiment.ts";
 import { openExamples } from "../experiment/open-examples.ts";
 import {
@@ -23,8 +23,7 @@ import {
 } from "../experiment/open-experiment-place.ts";
 import { showWords } from "../experiment/show-words.ts";
 import { readParams } from "../experiment/read-params.ts";
-import { runExperimentFile, type ExecutorOptions } from "../experiment/run-experiment-file.ts";
-import { listenAndReport } from "../report-options.ts";
+import { runExperimentFile, type ExecutorOptions, type Told } from "../experiment/run-experiment-file.ts";
 
 export interface ExperimentCommandOptions extends ExecutorOptions, PlaceOptions {
   readonly dataset?: string;
@@ -41,13 +40,12 @@ export interface ExperimentCommandOptions extends ExecutorOptions, PlaceOptions 
 export async function experimentCommand(
   path: string,
   given: ExperimentCommandOptions,
+  { begun, told }: { readonly begun: BegunExecutor; readonly told: Told },
   context: CliContext,
 ): Promise<number> {
   checkOptions(given);
   const options = await locateResumed(given, context.host.cwd);
-  using told = listenAndReport(options, context, "runs");
   const { signal } = told.interrupts;
-  await using begun = beginExecutor({ path, options, reporter: told.reporter, signal }, context);
   await using place = openExperimentPlace(options, signal, context);
   const dryCount = options.dryRun === true ? 1 : (options.dryRun ?? null);
   const shelf = dryCount === null ? await place.openShelf() : null;

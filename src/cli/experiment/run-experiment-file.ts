@@ -10,7 +10,7 @@ import type { Interrupts, SignalName } from "../interrupts.ts";
 import { jsonModeOf, type ReportOptions } from "../report-options.ts";
 import type { RunReporter } from "../run-reporter.ts";
 import type { BegunExecutor } from "./begin-executor.ts";
-import { describeFailures, FirstFailure } from "./describe-failures.ts";
+import { describeFailures } from "./describe-failures.ts";
 
 /** What `rollout experiment` and `rollout experiment score` take both. */
 export interface ExecutorOptions extends ReportOptions {
@@ -61,7 +61,6 @@ export async function runExperimentFile(
   const { clock, terminal } = context;
   const { params, inherited, again, look, begun } = work;
   const { signal } = interrupts;
-  const first = new FirstFailure();
   const summary = await performExperiment({
     ...work,
     params: { ...inherited, ...params },
@@ -78,11 +77,11 @@ export async function runExperimentFile(
     forceSignal: interrupts.forceSignal,
     notes: again === null ? ["a rehearsal: nothing of it is kept"] : [],
     next: (counts) => (again === null ? [] : isDone(counts, work) ? [look] : [again, look]),
-    onEvent: first.watch(reporter.onEvent),
+    onEvent: reporter.isHeard ? reporter.onEvent : null,
   });
   const exitCode = exitCodeOfExperiment(summary, interrupts.received);
   if (options.quiet === true && exitCode === exitCodes.incomplete && summary.error === null)
-    reporter.say(describeFailures(summary, { first: first.text, look: again === null ? null : look }));
+    reporter.say(describeFailures(summary, again === null ? null : look));
   if (jsonModeOf(options) === "final") terminal.out(`${plainJson(outcomeJson(summary, exitCode))}\n`);
   if (summary.error !== null) reporter.say(summary.error);
   if (exitCode === exitCodes.bug && again !== null)

@@ -16,7 +16,8 @@ export interface ItemSource {
   pages(): AsyncIterable<readonly DatasetItem[]>;
 }
 
-const pageSize = 500;
+// Reading and parsing more at once would hold the event loop, and more would outlive a collection of new objects.
+const pageSize = 100;
 
 /** What people call the items of a run: a dataset with its version, or `data` for those given in code. */
 export function datasetName({ dataset, version }: Pick<ItemSource, "dataset" | "version">): string {

@@ -33,6 +33,8 @@ export interface Scoring {
 
 /** What became of an experiment. */
 export interface ExperimentSummary {
+  /** The first run of this sitting that failed, in words; null when none did. */
+  readonly firstFailure: string | null;
   readonly id: string;
   readonly status: "completed" | "failed" | "cancelled";
   readonly totalRuns: number;
@@ -66,7 +68,8 @@ export interface TallyOptions extends ExperimentNames {
   /** Commands worth typing next. */
   readonly next: (counts: ExperimentCounts) => readonly string[];
   readonly clock: Clock;
-  readonly onEvent: RunListener;
+  /** Null when nobody listens: nothing is put into words then. */
+  readonly onEvent: RunListener | null;
 }
 
 /** What tells whether anything is left to do. */
@@ -91,24 +94,25 @@ export class ExperimentTally {
   #succeeded = 0;
   #failed = 0;
   #failedEvaluations = 0;
+  #firstFailure: string | null = null;
 
   constructor(options: TallyOptions) {
     const { evaluators, clock, onEvent } = options;
     this.#options = options;
     this.#began = clock.monotonic();
     for (const evaluator of evaluators) this.#scores.set(evaluator, new RunningMean());
-    onEvent({ type: "run_started", at: clock.now(), run: describeHead(options) });
+    onEvent?.({ type: "run_started", at: clock.now(), run: describeHead(options) });
   }
 
   begin(run: PlannedRun): void {
     const { clock, onEvent } = this.#options;
-    onEvent({ type: "unit_started", at: clock.now(), key: run.runId, labels: labelsOf(run, this.#options) });
+    onEvent?.({ type: "unit_started", at: clock.now(), key: run.runId, labels: labelsOf(run, this.#options) });
   }
 
   /** For people: how far a phase is that ends no run. */
   tell(line: string): void {
     const { clock, onEvent } = this.#options;
-    onEvent({ type: "run_activity", at: clock.now(), line });
+    onEvent?.({ type: "run_activity", at: clock.now(), line });
   }
 
   finish(finished: FinishedRun): void {
@@ -120,8 +124,9 @@ export class ExperimentTally {
       if (error !== null) this.#failedEvaluations++;
       if (score !== null) this.#scores.get(evaluator)?.addCluster([score]);
     }
+    if (this.#firstFailure === null && !finished.isKept) this.#firstFailure = describeFailure(finished, this.#options);
     const { clock, onEvent } = this.#options;
-    onEvent({
+    onEvent?.({
       type: finished.isKept ? "unit_kept" : "unit_finished",
       at: clock.now(),
       unit: toUnit(finished, this.#options),
@@ -151,8 +156,9 @@ export class ExperimentTally {
       error,
       cause,
       location,
+      firstFailure: this.#firstFailure,
     };
-    onEvent({
+    onEvent?.({
       type: "run_finished",
       at: now,
       tail: {
@@ -181,4 +187,11 @@ export class ExperimentTally {
 
 function hasFailed({ status, failed, totalRuns }: ExperimentSummary): boolean {
   return status === "completed" && failed > 0 && failed === totalRuns;
+}
+
+function describeFailure(finished: FinishedRun, names: ExperimentNames): string | null {
+  if (finished.outcome.error === null && finished.evaluations.every(({ error }) => error === null)) return null;
+  const { key, failure, warnings } = toUnit(finished, names);
+  const why = failure?.message ?? warnings[0];
+  return why === undefined ? null : `${key}: ${why.slice(0, 300)}`;
 }

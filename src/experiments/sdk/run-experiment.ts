@@ -119,7 +119,7 @@ export async function runExperiment<Params extends JsonObject>(
     },
     clock: place.clock,
     signal,
-    onEvent: request.onEvent ?? (() => {}),
+    onEvent: request.onEvent ?? null,
   });
   return { ...summary, runs: output.runs };
 }

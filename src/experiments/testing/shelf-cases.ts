@@ -81,6 +81,7 @@ function summary(id: string, more: Partial<ExperimentSummary> = {}): ExperimentS
     scorings: [],
     error: null,
     cause: null,
+    firstFailure: null,
     location: "",
     ...more,
   };

@@ -29,7 +29,7 @@ const never = new AbortController().signal;
 // Bringing the log home syncs two files, so that another thread does it; this one only when that could not for very long.
 const checkpoints = "PRAGMA wal_autocheckpoint = 65536";
 // Whoever asks again and again would let nothing else happen for longer than this.
-const longestTurnMs = 5;
+const longestTurnMs = 2;
 
 export interface SqliteOptions {
   readonly path: string;
