@@ -43,7 +43,7 @@ async function buildTask({ provider }: ClusterRoom, dockerfile: string): Promise
   const { image: plan, problems } = await provider.checkTask(task, never);
   if (plan?.kind !== "build") throw new Error(problems.join("; "));
   const output = collect();
-  return { image: await provider.buildImage({ plan, output, signal: never }), log: output.text() };
+  return { image: await provider.buildImage({ plan, output, labels: {}, signal: never }), log: output.text() };
 }
 
 test("a Dockerfile is built, pushed and run, and not built again where the registry has it", async (context) => {

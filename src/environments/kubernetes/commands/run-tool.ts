@@ -8,6 +8,7 @@ const toolPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const mostOutput = 64_000;
 const mostUnread = 2 ** 20;
 // What is on its way when a program ends may be lost, so that it waits until all of it has arrived.
+const waitingInSh = `mark=$1; shift; "$@"; code=$?; printf '%s%s\\n' "$mark" "$code"; read -r _; exit "$code"`;
 const waiting = `mark=$1; shift; "$@"; code=$?; printf '%s%s\\n' "$mark" "$code"; read -r -t 600 _; exit "$code"`;
 
 export interface ToolRequest {
@@ -18,6 +19,8 @@ export interface ToolRequest {
   readonly output?: ((bytes: AsyncIterable<Buffer>) => Promise<void>) | undefined;
   /** Nothing stands beside it that it could end with all else; it must not print much. */
   readonly isAlone?: boolean | undefined;
+  /** The Pod is not a trial's, and may have no bash. */
+  readonly isSh?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -30,11 +33,15 @@ export interface ToolOutcome {
 /** Runs a small tool once, out of reach of the image's settings; rejects with a `KubeError` when the connection is lost. */
 export async function runTool(
   open: (command: readonly string[], signal: AbortSignal) => Promise<ExecStream>,
-  { command, input, output, isAlone, signal }: ToolRequest,
+  { command, input, output, isAlone, isSh, signal }: ToolRequest,
 ): Promise<ToolOutcome> {
   const mark = `\u0001\u0002${randomUUID()}`;
   const marks = [`${commandMark}=tool`, `PATH=${toolPath}`, "LC_ALL=C", "LD_PRELOAD="];
-  const wrapper = isAlone ? [] : ["bash", "-p", "-c", waiting, "bash", mark];
+  const wrapper = isAlone
+    ? []
+    : isSh
+      ? ["sh", "-c", waitingInSh, "sh", mark]
+      : ["bash", "-p", "-c", waiting, "bash", mark];
   const stream = await open(["env", ...marks, ...wrapper, ...command], signal);
   const onAbort = (): void => stream[Symbol.dispose]();
   signal.addEventListener("abort", onAbort, { once: true });
