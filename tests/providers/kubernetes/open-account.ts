@@ -52,7 +52,7 @@ export async function openAccount(env: Readonly<Record<string, string>>, rules: 
 }
 
 /** The kubeconfig of the tests with another user. */
-function kubeconfigFor(env: Readonly<Record<string, string>>, user: Record<string, unknown>): string {
+export function kubeconfigFor(env: Readonly<Record<string, string>>, user: Record<string, unknown>): string {
   const config = parse(readFileSync(env["KUBECONFIG"] ?? "", "utf8")) as { users: { name: string }[] };
   return stringify({ ...config, users: [{ name: config.users[0]?.name ?? "", user }] });
 }

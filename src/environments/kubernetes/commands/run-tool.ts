@@ -17,7 +17,7 @@ export interface ToolRequest {
   readonly input?: (() => AsyncIterable<Uint8Array>) | undefined;
   /** Takes what it prints; kept as text when absent. */
   readonly output?: ((bytes: AsyncIterable<Buffer>) => Promise<void>) | undefined;
-  /** Nothing stands beside it that it could end with all else; it must not print much. */
+  /** Nothing stands beside it that it could end with all else; it must print something, and not much. */
   readonly isAlone?: boolean | undefined;
   /** The Pod is not a trial's, and may have no bash. */
   readonly isSh?: boolean | undefined;
@@ -56,6 +56,10 @@ export async function runTool(
     await output?.(tool.printed());
     const exitCode = await tool.awaitExit(output !== undefined);
     await feeding;
+    if (exitCode === 0 && !(isAlone ? tool.stdout !== "" : tool.isMarked)) {
+      // A container runtime that goes away ends what runs in it as if all were well.
+      throw new KubeError(null, "the connection ended before the end of a command was heard of");
+    }
     void tool.leave();
     return { exitCode, stdout: tool.stdout, stderr: tool.stderr };
   } catch (error) {
@@ -81,6 +85,11 @@ class RunningTool {
   constructor(stream: ExecStream, mark: string) {
     this.#stream = stream;
     this.#finder = new MarkFinder(mark);
+  }
+
+  /** It told its exit code itself. */
+  get isMarked(): boolean {
+    return this.#trailer !== null;
   }
 
   async feed(input: (() => AsyncIterable<Uint8Array>) | undefined): Promise<void> {

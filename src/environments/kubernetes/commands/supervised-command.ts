@@ -2,6 +2,7 @@ import { RolloutError } from "../../../base/rollout-error.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
 import type { OutputSink } from "../../environment.ts";
 import type { ExecStream } from "../connection/exec-stream.ts";
+import { KubeError } from "../connection/kube-error.ts";
 import { FrameReader, type Frame } from "./frame-reader.ts";
 import { MarkedOutput } from "./marked-output.ts";
 import type { PodShell } from "./pod-shell.ts";
@@ -152,6 +153,8 @@ export class SupervisedCommand {
 
   #endedEarly(exitCode: number, complaint: string): boolean {
     if (this.#isStarted || exitCode === killedCode) return false;
+    // A supervisor says at once that it is there: it is its container runtime that has gone.
+    if (exitCode === 0) throw new KubeError(null, "the connection ended before anything was heard of the command");
     throw new RolloutError(
       "task_unfit",
       `a command cannot be supervised in this image (exit code ${exitCode}): ${complaint.trim()}`,
