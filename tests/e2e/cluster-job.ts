@@ -44,13 +44,19 @@ export async function makeClusterJob(
   const {
     config = {},
     env = {},
+    preserve = "never",
     ...rest
   } = changes as {
+    preserve?: string;
     config?: Record<string, unknown>;
     env?: Record<string, string>;
   };
   const provider_config = { ...overcommit, labels: { team }, ...config };
-  await room.writeJob({ agents: [{ name: "oracle" }], environment: { type: "k8s", provider_config }, ...rest });
+  await room.writeJob({
+    agents: [{ name: "oracle" }],
+    environment: { type: "k8s", preserve_env: preserve, provider_config },
+    ...rest,
+  });
   const start = (...words: string[]): Running => room.start(words, { env: { ...cluster.env, ...env }, patienceMs });
   const pods = async (): Promise<string[]> => {
     const path = `/api/v1/namespaces/default/pods?labelSelector=team%3D${team}`;

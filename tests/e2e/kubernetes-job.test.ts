@@ -1,10 +1,20 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
+import { findProgram } from "../engines/install-packages.ts";
+import { binaryDir } from "../kubernetes-rig/build-binary.ts";
+import { buildahImage, makeBuildahImage } from "../kubernetes-rig/builder-image.ts";
+import { addresses } from "../kubernetes-rig/cluster-places.ts";
 import { testImage } from "../kubernetes-rig/find-cluster.ts";
+import { importImage, publishImage } from "../kubernetes-rig/start-cluster.ts";
+import { needsOwnRegistry } from "../providers/kubernetes/build-room.ts";
 import { overcommit } from "../providers/kubernetes/cluster-room.ts";
-import { clusterTask, makeClusterJob } from "./cluster-job.ts";
+import { cluster, clusterTask, makeClusterJob } from "./cluster-job.ts";
+import { cannotRun, command } from "./rollout-cli.ts";
 
 test("a job runs in Pods, is marked, priced and leaves none", async (context) => {
   const agents = [{ name: "oracle" }, { name: "nop" }];
@@ -76,6 +86,48 @@ test("a kept Pod stays until its job is cleaned", async (context) => {
   expect(code, stderr).toBe(0);
   const { stdout } = await job.runWords("clean", "jobs/job");
   expect(stdout).toMatch(/removed: kept on purpose/);
+});
+
+test("a shell is opened in a kept Pod, and ends with its exit code", async (context) => {
+  const kubectl = existsSync(join(binaryDir(), "kubectl")) ? binaryDir() : dirname(findProgram("kubectl") ?? "");
+  if (kubectl === ".") cannotRun(context, "kubectl is not installed");
+  const env = { PATH: `${kubectl}:${process.env["PATH"]}` };
+  const job = await makeClusterJob(context, { env, preserve: "always" });
+  const { code, stderr } = await job.startJob().ended;
+  expect(code, stderr).toBe(0);
+  const trial = "jobs/job/oracle/tasks/one__1";
+  expect(stderr).toMatch(/enter it with: kubectl .* exec -it/);
+  const line = `echo 'ls /app; exit 5' | '${command.join("' '")}' enter ${trial}`;
+  const entered = await job.run([], { command: ["sh", "-c", line], env: { ...cluster.env, ...env } });
+  expect(entered.stdout).toBe("done\n");
+  expect(entered.code).toBe(5);
+  const [pod = ""] = await job.pods();
+  expect((await job.runWords("clean", "jobs/job")).stdout).toContain(`${pod} of job job: removed`);
+  expect(await job.pods()).toEqual([]);
+});
+
+test("a Dockerfile is built in the cluster, with its log beside the job", async (context) => {
+  needsOwnRegistry(context, cluster);
+  importImage(await makeBuildahImage());
+  const base = `${addresses.registry}/${publishImage(testImage, "base:1")}`;
+  const job = await makeClusterJob(context, {
+    n_attempts: 2,
+    config: {
+      // Only from the node's own network that door can be seen.
+      registry: `${addresses.registry}/evals`,
+      registry_insecure: true,
+      builder: { kind: "buildah", image: buildahImage, pod_patch: { spec: { hostNetwork: true } } },
+    },
+  });
+  const toml = clusterTask.toml?.replace(/docker_image.*\n/, "");
+  const dockerfile = `FROM ${base}\nRUN echo ${randomUUID()} > /made && echo has made it\n`;
+  await job.writeTask("tasks/one", { ...clusterTask, toml, dockerfile });
+  const { code, stderr } = await job.startJob().ended;
+  expect(code, stderr).toBe(0);
+  const logs = (await job.files("jobs/job/.rollout/images")).filter((name) => name.endsWith("build.log"));
+  expect(logs).toHaveLength(1);
+  expect(await job.read(`jobs/job/.rollout/images/${logs[0]}`)).toContain("has made it");
+  expect(await job.pods()).toEqual([]);
 });
 
 test("what is wrong with provider_config is told with its line before the first Pod", async (context) => {

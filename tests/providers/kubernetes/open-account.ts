@@ -19,8 +19,8 @@ export interface TestAccount {
   readonly namespace: string;
   /** A kubeconfig with its token. */
   readonly kubeconfig: string;
-  /** Another token of it, which ends after so many seconds. */
-  readonly makeToken: (seconds?: number) => Promise<string>;
+  /** Another token of it, which lasts as long as the object that it is bound to. */
+  readonly makeToken: (boundTo?: object) => Promise<string>;
 }
 
 /** A namespace in which an account has nothing but a Role; all of it is gone after the test. */
@@ -42,9 +42,9 @@ export async function openAccount(env: Readonly<Record<string, string>>, rules: 
     subjects: [{ kind: "ServiceAccount", name: "rollout", namespace }],
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "rollout" },
   });
-  const makeToken = async (expirationSeconds?: number): Promise<string> => {
+  const makeToken = async (boundObjectRef?: object): Promise<string> => {
     const path = `${core}/serviceaccounts/rollout/token`;
-    return (await post<{ status: { token: string } }>(path, { spec: { expirationSeconds } })).status.token;
+    return (await post<{ status: { token: string } }>(path, { spec: { boundObjectRef } })).status.token;
   };
   const kubeconfig = join(await makeDirectory(), "kubeconfig");
   writeFileSync(kubeconfig, kubeconfigFor(env, { token: await makeToken() }));

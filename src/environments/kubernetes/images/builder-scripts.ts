@@ -45,9 +45,12 @@ export interface BuildScriptOptions {
 /** The script that builds and pushes; it is sent with the context, because addresses are logged by servers. */
 export function planBuildScript(options: BuildScriptOptions): string {
   const auth = options.builder.secret === undefined ? `${folder}/auth` : secretPath;
+  const registries = options.config.registry_insecure
+    ? [`export CONTAINERS_REGISTRIES_CONF=${folder}/registries.conf`]
+    : [];
   const lines = options.builder.kind === "buildkit" ? buildKitLines(options) : buildahLines(options);
   const variables = [`export DOCKER_CONFIG=${auth} REGISTRY_AUTH_FILE=${auth}/config.json`];
-  return [...variables, ...lines, ""].join("\n");
+  return [...variables, ...registries, ...lines, ""].join("\n");
 }
 
 function buildKitLines({ ref, plan, config, builder }: BuildScriptOptions): string[] {
@@ -79,11 +82,9 @@ function buildKitLines({ ref, plan, config, builder }: BuildScriptOptions): stri
 function buildahLines({ ref, plan, config }: BuildScriptOptions): string[] {
   const { args, target, platform } = config.build;
   const buildah = ["buildah", `--root=${workshopPath}/storage`, `--runroot=${workshopPath}/run`];
-  const verify = `--tls-verify=${!config.registry_insecure}`;
   const build = [
     ...buildah,
     "bud",
-    verify,
     "-t",
     ref,
     ...(plan.noCache ? ["--no-cache"] : []),
@@ -95,7 +96,7 @@ function buildahLines({ ref, plan, config }: BuildScriptOptions): string[] {
   return [
     // What works in every Pod; a builder that can do better says so in its variables.
     "export BUILDAH_ISOLATION=${BUILDAH_ISOLATION:-chroot} STORAGE_DRIVER=${STORAGE_DRIVER:-vfs}",
-    `${quote(build)} && exec ${quote([...buildah, "push", verify, ref])}`,
+    `${quote(build)} && exec ${quote([...buildah, "push", ref])}`,
   ];
 }
 

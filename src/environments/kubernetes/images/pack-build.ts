@@ -26,8 +26,12 @@ export async function* packBuild(
       const auths = found.flatMap((auth) => (auth === null ? [] : [[auth.serverAddress, wireAuth(auth)]]));
       yield* textFile("auth/config.json", JSON.stringify({ auths: Object.fromEntries(auths) }));
     }
-    const plain = `[registry.${JSON.stringify(ref.split("/")[0])}]\n  http = true\n  insecure = true\n`;
+    // Only that one registry is spoken to without TLS.
+    const server = JSON.stringify(ref.split("/")[0]);
+    const plain = `[registry.${server}]\n  http = true\n  insecure = true\n`;
     yield* textFile("buildkitd.toml", config.registry_insecure ? plain : "");
+    const search = 'unqualified-search-registries = ["docker.io"]\n';
+    yield* textFile("registries.conf", `${search}[[registry]]\nlocation = ${server}\ninsecure = true\n`);
     yield* textFile("build", planBuildScript({ ref, plan, config, builder }));
     yield { type: "directory", path: "context", mode: 0o755, uid: 0, gid: 0 };
     for await (const entry of readDockerContext(plan.contextDir, signal)) {
