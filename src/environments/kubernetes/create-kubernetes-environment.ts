@@ -3,6 +3,7 @@ import { RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 import { planPlacements } from "../archive/plan-placements.ts";
 import { requireSource } from "../archive/require-source.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
+import { readGroups, type ReadGroup } from "./carried-files.ts";
 import { PodShell } from "./commands/pod-shell.ts";
 import { wrapKubeError } from "./connection/kube-error.ts";
 import { copyIn, lookAround, type Whereabouts } from "./copy-in.ts";
@@ -86,7 +87,7 @@ async function makePod(
       return null;
     }
     if (image !== "") ground.whereabouts.set(image, found);
-    const pending = known === null ? [] : request.place;
+    const pending = known === null ? [] : await leftForLater(request, mounted, shell);
     const options = { ground, name, uid: pod.metadata.uid ?? "", shell, life, mounted, pending, startedMs };
     const facts = planFacts(ground, request, watch.get(name) ?? pod);
     const pricePerHour = priceOfPod(request.limits, config);
@@ -101,6 +102,17 @@ async function makePod(
 function knownWhereabouts({ whereabouts }: KubernetesGround, image: string, hasVolumes: boolean): Whereabouts | null {
   const known = whereabouts.get(image) ?? null;
   return known !== null && (known.uid === 0 || hasVolumes) ? known : null;
+}
+
+// What is too much to travel with the first command is placed at once.
+async function leftForLater(
+  { place, signal }: CreateEnvironmentRequest,
+  mounted: readonly string[],
+  shell: PodShell,
+): Promise<readonly ReadGroup[]> {
+  const groups = await readGroups(place, mounted, signal);
+  if (groups === null) await copyIn(place, { shell, mounted, signal });
+  return groups ?? [];
 }
 
 async function fill(
