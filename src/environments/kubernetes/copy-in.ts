@@ -9,12 +9,13 @@ import { unmounted, type ReadGroup } from "./carried-files.ts";
 import type { PodShell } from "./commands/pod-shell.ts";
 
 // After the words E (empty these), R (remove these) and P (make these) come absolute paths; then an archive, if any.
-const script = `shopt -s dotglob nullglob; echo "$(id -u) $(pwd -P)"; archive=$1; shift
+const script = `shopt -s dotglob nullglob; echo "$EUID $(pwd -P)"; archive=$1; shift
+there() { [ -e "$1" ] || [ -L "$1" ]; }
 for word; do case $word in E|R|P) mode=$word; continue;; esac
   case $mode in
     E) rm -rf -- "$word"/* || exit 21;;
-    R) rm -rf -- "$word" || exit 21; if [ -e "$word" ] || [ -L "$word" ]; then exit 21; fi;;
-    P) mkdir -p -- "$word" || exit 22;;
+    R) there "$word" && { rm -rf -- "$word" || exit 21; there "$word" && exit 21; };;
+    P) [ -d "$word" ] || mkdir -p -- "$word" || exit 22;;
   esac
 done
 [ "$archive" = 1 ] || exit 0
@@ -65,7 +66,8 @@ async function placeGroup(
 ): Promise<Whereabouts> {
   const words = ["E", ...emptied, "R", ...removed, "P", ...parents];
   const { exitCode, stdout, stderr } = await shell.runTool({
-    command: ["bash", "-p", "-c", script, "bash", input === undefined ? "0" : "1", ...words],
+    script,
+    command: [input === undefined ? "0" : "1", ...words],
     input,
     signal,
   });

@@ -1,9 +1,12 @@
+import { RolloutError } from "../../base/rollout-error.ts";
 import { requireSource } from "../archive/require-source.ts";
 import type { CopyFromRequest, CopyReport, Placement } from "../environment.ts";
 import { encodeGroups, readGroups, type ReadGroup } from "./carried-files.ts";
 import type { PodShell } from "./commands/pod-shell.ts";
 import { copyIn, copyInGroups } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
+
+const mostPendingBytes = 512 * 1024;
 
 export interface PodFilesOptions {
   readonly shell: PodShell;
@@ -87,13 +90,13 @@ export class PodFiles {
     try {
       await copyInGroups(groups, { ...this.#options, signal });
     } catch (error) {
-      this.#pending = [...groups, ...this.#pending];
+      // What the Pod refuses is told once, and does not stand in the way of what comes next.
+      const isRefused = error instanceof RolloutError && error.code === "copy_failed";
+      if (!isRefused) this.#pending = [...groups, ...this.#pending];
       throw error;
     }
   }
 }
-
-const mostPendingBytes = 512 * 1024;
 
 function sizeOf(groups: readonly ReadGroup[]): number {
   return groups.reduce((size, { archive }) => size + (archive?.length ?? 0), 0);

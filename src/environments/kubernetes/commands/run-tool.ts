@@ -9,9 +9,11 @@ const mostOutput = 64_000;
 const mostUnread = 2 ** 20;
 // What is on its way when a program ends may be lost, so that it waits until all of it has arrived.
 const waitingInSh = `mark=$1; shift; "$@"; code=$?; printf '%s%s\\n' "$mark" "$code"; read -r _; exit "$code"`;
-const waiting = `mark=$1; shift; "$@"; code=$?; printf '%s%s\\n' "$mark" "$code"; read -r -t 600 _; exit "$code"`;
+const waitingForScript = `mark=$1 script=$2; shift 2; (eval "$script"); code=$?; printf '%s%s\\n' "$mark" "$code"; read -r -t 600 _; exit "$code"`;
 
 export interface ToolRequest {
+  /** What bash runs, with the words of the command as its arguments; absent when the command is a program of its own. */
+  readonly script?: string | undefined;
   readonly command: readonly string[];
   /** What it reads; asked for anew when the tool has to be started again. */
   readonly input?: (() => AsyncIterable<Uint8Array>) | undefined;
@@ -33,7 +35,7 @@ export interface ToolOutcome {
 /** Runs a small tool once, out of reach of the image's settings; rejects with a `KubeError` when the connection is lost. */
 export async function runTool(
   open: (command: readonly string[], signal: AbortSignal) => Promise<ExecStream>,
-  { command, input, output, isAlone, isSh, signal }: ToolRequest,
+  { script, command, input, output, isAlone, isSh, signal }: ToolRequest,
 ): Promise<ToolOutcome> {
   const mark = `\u0001\u0002${randomUUID()}`;
   const marks = [`${commandMark}=tool`, `PATH=${toolPath}`, "LC_ALL=C", "LD_PRELOAD="];
@@ -41,7 +43,7 @@ export async function runTool(
     ? []
     : isSh
       ? ["sh", "-c", waitingInSh, "sh", mark]
-      : ["bash", "-p", "-c", waiting, "bash", mark];
+      : ["bash", "-p", "-c", waitingForScript, "bash", mark, script ?? '"$@"'];
   const stream = await open(["env", ...marks, ...wrapper, ...command], signal);
   const onAbort = (): void => stream[Symbol.dispose]();
   signal.addEventListener("abort", onAbort, { once: true });
