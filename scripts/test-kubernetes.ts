@@ -2,6 +2,7 @@
 // With --up it only brings it up, with --down it takes it away, with --keep it leaves it running.
 import { spawnSync } from "node:child_process";
 import { buildBinary } from "../tests/kubernetes-rig/build-binary.ts";
+import { buildBuildkit } from "../tests/kubernetes-rig/builder-image.ts";
 import { clusterVariable } from "../tests/kubernetes-rig/find-cluster.ts";
 import { whyNoCluster } from "../tests/kubernetes-rig/start-cluster.ts";
 import { stopCluster } from "../tests/kubernetes-rig/stop-cluster.ts";
@@ -17,7 +18,10 @@ if (flags.includes("--down")) await stopCluster();
 else {
   const reason = isOwn ? whyNoCluster() : null;
   if (reason !== null) throw new Error(`there is no cluster: KUBECONFIG names none, and ${reason}`);
-  if (isOwn) buildBinary((line) => console.log(line));
+  if (isOwn) {
+    buildBinary((line) => console.log(line));
+    buildBuildkit((line) => console.log(line));
+  }
   const own = isOwn ? await useCluster() : null;
   const kubeconfig = own?.kubeconfig ?? given;
   console.log(`KUBECONFIG=${kubeconfig}`);

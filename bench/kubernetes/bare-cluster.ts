@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import { systemClock } from "../../src/base/clock.ts";
 import { keeperAlone } from "../../src/environments/guest/keeper.ts";
 import { readJsonLines } from "../../src/environments/json-lines.ts";
@@ -63,24 +64,40 @@ interface Bare {
   readonly waiting: Map<string, () => void>;
 }
 
-async function startWatch({
-  client,
-  namespace,
-  session,
-  waiting,
-}: Bare): Promise<Disposable & { lost: Promise<never> }> {
+// A server ends a watch whenever it likes; a new one begins with how all Pods stand.
+async function startWatch({ client, namespace, session, waiting }: Bare): Promise<Watch> {
   const path = `/api/v1/namespaces/${namespace}/pods?watch=true&labelSelector=${encodeURIComponent(`bench=${session}`)}`;
-  const answer = await client.open({ method: "GET", path, signal: never });
+  const open = (): Promise<IncomingMessage> => client.open({ method: "GET", path, signal: never });
+  let answer = await open();
+  let isOver = false;
   const read = async (): Promise<never> => {
-    for await (const { object } of readJsonLines(answer)) {
-      const pod = object as Pod;
-      if (mainState(pod)?.running !== undefined) waiting.get(pod.metadata.name)?.();
+    for (;;) {
+      try {
+        for await (const { object } of readJsonLines(answer)) {
+          const pod = object as Pod;
+          if (mainState(pod)?.running !== undefined) waiting.get(pod.metadata.name)?.();
+        }
+      } catch (error) {
+        if (isOver) throw error;
+      }
+      if (isOver) throw new Error("the watch is over");
+      answer = await open();
     }
-    throw new Error("the watch has ended");
   };
   const lost = read();
   lost.catch(() => {});
-  return { lost, [Symbol.dispose]: () => void answer.destroy() };
+  return {
+    lost,
+    [Symbol.dispose]() {
+      isOver = true;
+      answer.destroy();
+    },
+  };
+}
+
+interface Watch extends Disposable {
+  /** Rejects when no watch can be had any more. */
+  readonly lost: Promise<never>;
 }
 
 async function runTrial(bare: Bare, moreCommands: number): Promise<void> {

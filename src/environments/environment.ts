@@ -61,6 +61,8 @@ export interface BuildImageRequest {
   readonly plan: ImagePlan & { readonly kind: "build" };
   /** Everything the build prints, as it prints it. */
   readonly output: OutputSink;
+  /** For what is made for the build alone, so that `findEnvironments` finds it when nobody has removed it. */
+  readonly labels: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 

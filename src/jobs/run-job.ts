@@ -195,6 +195,7 @@ function trialContext(
   const inputs = sitting?.inputs ?? new JobInputs(job);
   const onRead: OnTaskRead = ({ datasetName: dataset, name: task }, digest) =>
     ends.recorder.note({ type: "task_read", dataset, task, ...digest });
+  const labels = environmentLabels(options, name);
   const images = new ImageShelf({
     provider,
     retry: job.retry,
@@ -202,6 +203,7 @@ function trialContext(
     redactor,
     imagesDir: paths.images,
     outputLimitBytes: job.outputLimitBytes,
+    labels,
     signal,
     onActivity: (line) => voice.activity(line),
   });
@@ -225,7 +227,7 @@ function trialContext(
     emit: voice.emit,
     inputsOf: ({ agent, task }) => inputs.of(agent.name, task, signal, onRead),
     reopen: (trial) => reopenTrial(trial, sitting, { paths, journal, redactor }),
-    labels: environmentLabels(options, name),
+    labels,
     signal,
     forceSignal,
     enterCommandOf: (dir) =>

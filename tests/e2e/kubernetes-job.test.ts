@@ -1,62 +1,25 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test, type TestContext } from "vitest";
+import { expect, test } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
-import { findCluster, testImage } from "../kubernetes-rig/find-cluster.ts";
-import { openApi, overcommit } from "../providers/kubernetes/cluster-room.ts";
-import { cannotRun, makeRoom, type Ended, type Room, type Running, type TaskOptions } from "./rollout-cli.ts";
-
-const never = new AbortController().signal;
-const cluster = await findCluster();
-const patienceMs = 110_000;
-const task: TaskOptions = {
-  toml: `[environment]\ndocker_image = "${testImage}"\nmemory = "256Mi"\ncpus = 1\nstorage = "1Gi"\n`,
-  dockerfile: null,
-  solution: "mkdir -p /app && touch /app/done",
-  test: "test -f /app/done && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt",
-};
-
-interface ClusterJob extends Room {
-  startJob(...args: string[]): Running;
-  runWords(...words: string[]): Promise<Ended>;
-  /** The Pods of this room's jobs that are there. */
-  pods(): Promise<string[]>;
-  removePod(name: string): Promise<void>;
-}
-
-async function makeJob(context: TestContext, changes: Readonly<Record<string, unknown>> = {}): Promise<ClusterJob> {
-  if (cluster.reason !== null) cannotRun(context, cluster.reason);
-  const room = await makeRoom();
-  const api = await openApi(cluster.env);
-  await room.writeTask("tasks/one", task);
-  const team = `team-${Math.random().toString(36).slice(2)}`;
-  const { config = {}, ...rest } = changes as { config?: Record<string, unknown> };
-  const provider_config = { ...overcommit, labels: { team }, ...config };
-  await room.writeJob({ agents: [{ name: "oracle" }], environment: { type: "k8s", provider_config }, ...rest });
-  const start = (...words: string[]): Running => room.start(words, { env: cluster.env, patienceMs });
-  return {
-    ...room,
-    startJob: (...args) => start("job.yaml", ...args),
-    runWords: (...words) => start(...words).ended,
-    async pods() {
-      const path = `/api/v1/namespaces/default/pods?labelSelector=team%3D${team}`;
-      const { items } = await api.json<{ items: { metadata: { name: string; deletionTimestamp?: string } }[] }>({
-        method: "GET",
-        path,
-        signal: never,
-      });
-      return items.flatMap(({ metadata }) => (metadata.deletionTimestamp === undefined ? [metadata.name] : []));
-    },
-    async removePod(name) {
-      await api.json({ method: "DELETE", path: `/api/v1/namespaces/default/pods/${name}`, signal: never });
-    },
-  };
-}
+import { findProgram } from "../engines/install-packages.ts";
+import { binaryDir } from "../kubernetes-rig/build-binary.ts";
+import { buildahImage, makeBuildahImage } from "../kubernetes-rig/builder-image.ts";
+import { addresses } from "../kubernetes-rig/cluster-places.ts";
+import { testImage } from "../kubernetes-rig/find-cluster.ts";
+import { importImage, publishImage } from "../kubernetes-rig/start-cluster.ts";
+import { needsOwnRegistry } from "../providers/kubernetes/build-room.ts";
+import { overcommit } from "../providers/kubernetes/cluster-room.ts";
+import { cluster, clusterTask, makeClusterJob } from "./cluster-job.ts";
+import { cannotRun, command } from "./rollout-cli.ts";
 
 test("a job runs in Pods, is marked, priced and leaves none", async (context) => {
   const agents = [{ name: "oracle" }, { name: "nop" }];
   const config = { price_per_cpu_hour: 3600, price_per_gib_hour: 0 };
-  const job = await makeJob(context, {
+  const job = await makeClusterJob(context, {
     agents,
     n_concurrent_trials: 4,
     n_attempts: 2,
@@ -74,7 +37,7 @@ test("a job runs in Pods, is marked, priced and leaves none", async (context) =>
 
 test("a Pod that is deleted while the agent works costs a try, and the trial is passed", async (context) => {
   const execute = "mkdir -p /app; touch /app/started; sleep 4; touch /app/done";
-  const job = await makeJob(context, {
+  const job = await makeClusterJob(context, {
     agents: [{ name: "agent", execute }],
     retry: { max_attempts: 2, initial_delay_ms: 100 },
   });
@@ -91,7 +54,7 @@ test("a Pod that is deleted while the agent works costs a try, and the trial is 
 });
 
 test("an interrupted job leaves no Pod", async (context) => {
-  const job = await makeJob(context, { agents: [{ name: "agent", execute: "echo begun; sleep 600" }] });
+  const job = await makeClusterJob(context, { agents: [{ name: "agent", execute: "echo begun; sleep 600" }] });
   const running = job.startJob();
   await running.until("the Pod is there", async () => (await job.pods()).length === 1);
   await sleep(2500);
@@ -101,7 +64,7 @@ test("an interrupted job leaves no Pod", async (context) => {
 });
 
 test("what a killed job left is found by clean, and only that", async (context) => {
-  const job = await makeJob(context, { agents: [{ name: "agent", execute: "sleep 600" }] });
+  const job = await makeClusterJob(context, { agents: [{ name: "agent", execute: "sleep 600" }] });
   const running = job.startJob();
   await running.until("the Pod is there", async () => (await job.pods()).length === 1);
   await sleep(2000);
@@ -118,28 +81,70 @@ test("what a killed job left is found by clean, and only that", async (context) 
 
 test("a kept Pod stays until its job is cleaned", async (context) => {
   const environment = { type: "k8s", preserve_env: "always", provider_config: overcommit };
-  const job = await makeJob(context, { environment });
+  const job = await makeClusterJob(context, { environment });
   const { code, stderr } = await job.startJob().ended;
   expect(code, stderr).toBe(0);
   const { stdout } = await job.runWords("clean", "jobs/job");
   expect(stdout).toMatch(/removed: kept on purpose/);
 });
 
+test("a shell is opened in a kept Pod, and ends with its exit code", async (context) => {
+  const kubectl = existsSync(join(binaryDir(), "kubectl")) ? binaryDir() : dirname(findProgram("kubectl") ?? "");
+  if (kubectl === ".") cannotRun(context, "kubectl is not installed");
+  const env = { PATH: `${kubectl}:${process.env["PATH"]}` };
+  const job = await makeClusterJob(context, { env, preserve: "always" });
+  const { code, stderr } = await job.startJob().ended;
+  expect(code, stderr).toBe(0);
+  const trial = "jobs/job/oracle/tasks/one__1";
+  expect(stderr).toMatch(/enter it with: kubectl .* exec -it/);
+  const line = `echo 'ls /app; exit 5' | '${command.join("' '")}' enter ${trial}`;
+  const entered = await job.run([], { command: ["sh", "-c", line], env: { ...cluster.env, ...env } });
+  expect(entered.stdout).toBe("done\n");
+  expect(entered.code).toBe(5);
+  const [pod = ""] = await job.pods();
+  expect((await job.runWords("clean", "jobs/job")).stdout).toContain(`${pod} of job job: removed`);
+  expect(await job.pods()).toEqual([]);
+});
+
+test("a Dockerfile is built in the cluster, with its log beside the job", async (context) => {
+  needsOwnRegistry(context, cluster);
+  importImage(await makeBuildahImage());
+  const base = `${addresses.registry}/${publishImage(testImage, "base:1")}`;
+  const job = await makeClusterJob(context, {
+    n_attempts: 2,
+    config: {
+      // Only from the node's own network that door can be seen.
+      registry: `${addresses.registry}/evals`,
+      registry_insecure: true,
+      builder: { kind: "buildah", image: buildahImage, pod_patch: { spec: { hostNetwork: true } } },
+    },
+  });
+  const toml = clusterTask.toml?.replace(/docker_image.*\n/, "");
+  const dockerfile = `FROM ${base}\nRUN echo ${randomUUID()} > /made && echo has made it\n`;
+  await job.writeTask("tasks/one", { ...clusterTask, toml, dockerfile });
+  const { code, stderr } = await job.startJob().ended;
+  expect(code, stderr).toBe(0);
+  const logs = (await job.files("jobs/job/.rollout/images")).filter((name) => name.endsWith("build.log"));
+  expect(logs).toHaveLength(1);
+  expect(await job.read(`jobs/job/.rollout/images/${logs[0]}`)).toContain("has made it");
+  expect(await job.pods()).toEqual([]);
+});
+
 test("what is wrong with provider_config is told with its line before the first Pod", async (context) => {
-  const job = await makeJob(context, { config: { priority_class: "nobody-has-it", namespce: "x" } });
+  const job = await makeClusterJob(context, { config: { priority_class: "nobody-has-it", namespce: "x" } });
   const misspelt = await job.startJob().ended;
   expect(misspelt.code).toBe(2);
   expect(misspelt.stderr).toMatch(/job\.yaml:\d+:\d+[^]*namespce[^]*namespace/);
-  const other = await makeJob(context, { config: { priority_class: "nobody-has-it" } });
+  const other = await makeClusterJob(context, { config: { priority_class: "nobody-has-it" } });
   const unknown = await other.startJob().ended;
   expect(unknown.code).toBe(2);
   expect(unknown.stderr).toMatch(/job\.yaml:\d+:\d+[^]*nobody-has-it/);
 });
 
 test("an image that is not there fails its trials with the registry's words", async (context) => {
-  const job = await makeJob(context, { config: { pull: "never" } });
-  const toml = task.toml?.replace(testImage, "rollout.test/nothing:1") ?? "";
-  await job.writeTask("tasks/one", { ...task, toml });
+  const job = await makeClusterJob(context, { config: { pull: "never" } });
+  const toml = clusterTask.toml?.replace(testImage, "rollout.test/nothing:1") ?? "";
+  await job.writeTask("tasks/one", { ...clusterTask, toml });
   const { code } = await job.startJob().ended;
   expect(code).toBe(3);
   const trial = await job.readJson<TrialResultFile>("jobs/job/oracle/tasks/one__1/result.json");

@@ -87,14 +87,10 @@ function writeModule(work: string): void {
   copyFileSync(join(found.Dir, "go.sum"), join(work, "go.sum"));
 }
 
-function go(cwd: string, args: readonly string[]): string {
-  const env = {
-    ...process.env,
-    CGO_ENABLED: "0",
-    GOTOOLCHAIN: "local",
-    GOFLAGS: "-mod=mod -buildvcs=false",
-    GOGC: "300",
-  };
+/** Runs the Go command, out of the way of others; gives what it printed. */
+export function go(cwd: string, args: readonly string[], mod = "mod"): string {
+  const flags = `-mod=${mod} -buildvcs=false`;
+  const env = { ...process.env, CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOFLAGS: flags, GOGC: "300" };
   const { status, stdout, error } = spawnSync("nice", ["go", ...args], {
     cwd,
     env,

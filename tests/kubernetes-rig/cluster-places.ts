@@ -26,7 +26,12 @@ export const addresses = {
   kubeletPort: 10_350,
   kubeletHealthPort: 10_348,
   registry: "127.0.0.1:15000",
+  /** The same images, for Pods too, and only with a login. */
+  privateRegistry: `${net}.0.1:15001`,
 } as const;
+
+/** Who may use the private registry. */
+export const registryLogin = { username: "evals", password: "only-for-tests" } as const;
 
 /** The name of the only node. */
 export const nodeName = "rollout-test-node";

@@ -69,5 +69,6 @@ export const parts = [
   "kube-apiserver",
   "etcd",
   "registry",
+  "private-registry",
   "containerd",
 ] as const;

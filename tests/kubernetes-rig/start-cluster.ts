@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { systemEntries } from "../engines/base-image.ts";
 import { binaryDir } from "./build-binary.ts";
 import { makeNetwork } from "./cluster-network.ts";
-import { addresses, adminKubeconfig, cacheDir, nodeName, stateDir } from "./cluster-places.ts";
+import { addresses, adminKubeconfig, cacheDir, nodeName, registryLogin, stateDir } from "./cluster-places.ts";
 import { startPart, stopPart, waitFor } from "./cluster-process.ts";
 import { fetchPackages } from "./fetch-packages.ts";
 import { writeImageArchive } from "./image-archive.ts";
@@ -14,6 +14,8 @@ import { makeCertificates } from "./make-certificates.ts";
 const pki = join(stateDir, "pki");
 const socket = join(stateDir, "containerd.sock");
 const startLimitMs = 120_000;
+// The password of the private registry, as it is kept there.
+const loginHash = "$2b$04$NhqtWWROKnnsWJKrUIMM2.J8J0rSxIMdI2icJkSTIO7.xoAPIvyZO";
 
 /** Why this machine cannot have a cluster of its own; null when it can. */
 export function whyNoCluster(): string | null {
@@ -32,14 +34,11 @@ export async function startCluster(): Promise<string> {
   makeNetwork();
   const env = { PATH: [join(packages, "usr/bin"), join(packages, "usr/sbin"), process.env["PATH"]].join(":") };
   writeFileSync(join(stateDir, "containerd.toml"), runtimeConfig(packages));
-  mkdirSync(join(stateDir, "registries", addresses.registry), { recursive: true });
-  const hosts = `server = "http://${addresses.registry}"\n[host."http://${addresses.registry}"]\n  capabilities = ["pull", "resolve"]\n`;
-  writeFileSync(join(stateDir, "registries", addresses.registry, "hosts.toml"), hosts);
   startPart("containerd", join(packages, "usr/bin/containerd"), ["-c", join(stateDir, "containerd.toml")], env);
-  startRegistry(packages);
+  startRegistries(packages);
   startControlPlane();
   await waitFor("containerd", startLimitMs, () => ctr(packages, "version"));
-  await importImages(packages);
+  await importImages();
   await waitFor("the API server", startLimitMs, () => kubectl("get", "--raw", "/readyz") !== null);
   startControllers();
   startKubelet(env);
@@ -61,12 +60,28 @@ export async function restartApiServer(downMs: number): Promise<void> {
 }
 
 /** Kills the container runtime and starts it again; containers outlive it. */
-export async function restartRuntime(): Promise<void> {
+export async function restartRuntime(downMs = 0): Promise<void> {
   await stopPart("containerd", "SIGKILL");
+  await new Promise((resolve) => setTimeout(resolve, downMs));
   const packages = fetchPackages();
   const env = { PATH: [join(packages, "usr/bin"), join(packages, "usr/sbin"), process.env["PATH"]].join(":") };
   startPart("containerd", join(packages, "usr/bin/containerd"), ["-c", join(stateDir, "containerd.toml")], env);
   await waitFor("containerd", startLimitMs, () => ctr(packages, "version"));
+}
+
+/** Gives the node an image from an archive. */
+export function importImage(archive: string): void {
+  if (!ctr(fetchPackages(), "images", "import", archive)) throw new Error(`${archive} cannot be imported`);
+}
+
+/** Puts an image that the node has into the registries; its name without the registry's. */
+export function publishImage(ref: string, name: string): string {
+  const packages = fetchPackages();
+  const target = `${addresses.registry}/${name}`;
+  const isDone =
+    ctr(packages, "images", "tag", "--force", ref, target) && ctr(packages, "images", "push", "--plain-http", target);
+  if (!isDone) throw new Error(`${ref} cannot be pushed`);
+  return name;
 }
 
 /** The answer of kubectl; null when it fails. */
@@ -83,15 +98,25 @@ function ctr(packages: string, ...args: readonly string[]): boolean {
   return spawnSync(join(packages, "usr/bin/ctr"), all, { stdio: "ignore" }).status === 0;
 }
 
-function startRegistry(packages: string): void {
-  const config = {
-    version: 0.1,
-    log: { level: "warn" },
-    storage: { filesystem: { rootdirectory: join(stateDir, "registry") } },
-    http: { addr: addresses.registry },
-  };
-  writeFileSync(join(stateDir, "registry.yml"), JSON.stringify(config));
-  startPart("registry", join(packages, "usr/bin/docker-registry"), ["serve", join(stateDir, "registry.yml")]);
+// Two doors to the same images: one for this machine, and one for Pods too, with a login.
+function startRegistries(packages: string): void {
+  const htpasswd = join(stateDir, "htpasswd");
+  writeFileSync(htpasswd, `${registryLogin.username}:${loginHash}\n`);
+  startRegistry(packages, "registry", addresses.registry, {});
+  const auth = { htpasswd: { realm: "tests", path: htpasswd } };
+  startRegistry(packages, "private-registry", addresses.privateRegistry, { auth });
+}
+
+function startRegistry(packages: string, name: string, address: string, more: object): void {
+  const storage = { filesystem: { rootdirectory: join(stateDir, "registry-data") }, delete: { enabled: true } };
+  const config = { version: 0.1, log: { level: "warn" }, storage, http: { addr: address }, ...more };
+  const file = join(stateDir, `${name}.yml`);
+  writeFileSync(file, JSON.stringify(config));
+  startPart(name, join(packages, "usr/bin/docker-registry"), ["serve", file]);
+  const hosts = join(stateDir, "registries", address);
+  mkdirSync(hosts, { recursive: true });
+  const host = `[host."http://${address}"]\n  capabilities = ["pull", "resolve"]\n`;
+  writeFileSync(join(hosts, "hosts.toml"), `server = "http://${address}"\n${host}`);
 }
 
 function startControlPlane(): void {
@@ -175,7 +200,7 @@ function startProgram(
   startPart(name, join(binaryDir(), name), args, env);
 }
 
-async function importImages(packages: string): Promise<void> {
+async function importImages(): Promise<void> {
   const pause = join(binaryDir(), "pause.tar");
   const debian = join(cacheDir, "debian.tar");
   if (!existsSync(pause)) {
@@ -201,7 +226,5 @@ async function importImages(packages: string): Promise<void> {
     const ref = "docker.io/library/debian:bookworm-slim";
     await writeImageArchive({ ref, entries: systemEntries(), config, target: debian });
   }
-  for (const file of [pause, debian]) {
-    if (!ctr(packages, "images", "import", file)) throw new Error(`${file} cannot be imported`);
-  }
+  for (const file of [pause, debian]) importImage(file);
 }

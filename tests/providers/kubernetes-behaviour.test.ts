@@ -1,19 +1,16 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, type TestContext } from "vitest";
 import { RolloutError } from "../../src/base/rollout-error.ts";
 import { collect, runScript } from "../../src/environments/conformance/run-command.ts";
 import type { Environment } from "../../src/environments/environment.ts";
-import type { KubeClient } from "../../src/environments/kubernetes/connection/kube-client.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { findCluster } from "../kubernetes-rig/find-cluster.ts";
-import { makeDirectory, openApi, openRoom, testLimits } from "./kubernetes/cluster-room.ts";
+import { makeDirectory, openRoom } from "./kubernetes/cluster-room.ts";
 import { openCuttableWay, type CuttableWay } from "./kubernetes/cuttable-way.ts";
 
 const never = new AbortController().signal;
 const cluster = await findCluster();
-const pods = "/api/v1/namespaces/default/pods";
 
 function needsCluster(context: TestContext): void {
   if (cluster.reason !== null) cannotRun(context, cluster.reason);
@@ -32,14 +29,6 @@ async function openWay(): Promise<CuttableWay> {
   const way = await openCuttableWay(cluster.env["KUBECONFIG"] ?? "", join(await makeDirectory(), "kubeconfig"));
   onTestFinished(() => way[Symbol.asyncDispose]());
   return way;
-}
-
-async function makeObject(api: KubeClient, path: string, json: Record<string, unknown>): Promise<void> {
-  const { name } = json["metadata"] as { name: string };
-  await api.json({ method: "POST", path, json, signal: never });
-  onTestFinished(
-    async () => void (await api.json({ method: "DELETE", path: `${path}/${name}`, signal: never }).catch(() => {})),
-  );
 }
 
 describe("connections that are lost", () => {
@@ -122,94 +111,6 @@ describe("connections that are lost", () => {
     await stop;
     expect(report.bytes).toBe(30_000_000);
     expect((await runScript(environment, "cmp /big/file /again/file", { signal: never })).exitCode).toBe(0);
-  });
-});
-
-describe("what a cluster does to a Pod", () => {
-  test("a Pod that somebody deletes is lost, with the reason", async (context) => {
-    needsCluster(context);
-    const { create } = await openRoom(cluster.env);
-    const api = await openApi(cluster.env);
-    const environment = await create();
-    const running = failureOf(runScript(environment, "sleep 600", { signal: never }));
-    await sleep(500);
-    await api.json({ method: "DELETE", path: `${pods}/${environment.id}`, signal: never });
-    const error = await running;
-    expect(error).toMatchObject({ code: "environment_lost", transient: true });
-    expect(error.message).toMatch(/deleted/);
-  });
-
-  test("a Pod whose main process was killed is lost", async (context) => {
-    needsCluster(context);
-    const { create } = await openRoom(cluster.env);
-    const environment = await create();
-    const error = await failureOf(runScript(environment, "kill -TERM 1; sleep 600", { signal: never }));
-    expect(error).toMatchObject({ code: "environment_lost", transient: true });
-    expect(error.message).toMatch(/ended/);
-  });
-
-  test("more processors than any node has are told in the scheduler's words", async (context) => {
-    needsCluster(context);
-    const { create } = await openRoom(cluster.env, { requests_ratio: 1, schedule_limit_sec: 3 });
-    const error = await failureOf(create({ limits: { ...testLimits, cpus: 4000 } }));
-    expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
-    expect(error.message).toMatch(/Insufficient cpu/);
-  });
-
-  test("a node that nobody has is told in the scheduler's words", async (context) => {
-    needsCluster(context);
-    const { create } = await openRoom(cluster.env, { node_selector: { pool: "nowhere" }, schedule_limit_sec: 3 });
-    expect((await failureOf(create())).message).toMatch(/node selector|affinity/);
-  });
-
-  test("a quota that is used up is waited for, then told", async (context) => {
-    needsCluster(context);
-    const api = await openApi(cluster.env);
-    const namespace = `rollout-quota-${randomUUID().slice(0, 8)}`;
-    await makeObject(api, "/api/v1/namespaces", { metadata: { name: namespace } });
-    const quota = { metadata: { name: "few" }, spec: { hard: { pods: "1" } } };
-    await makeObject(api, `/api/v1/namespaces/${namespace}/resourcequotas`, quota);
-    const { create } = await openRoom(cluster.env, { namespace, schedule_limit_sec: 8 });
-    const first = await create();
-    const error = await failureOf(create());
-    expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
-    expect(error.message).toMatch(/exceeded quota/);
-    const second = create();
-    await sleep(1000);
-    await first.destroy(never);
-    expect((await second).workdir).toBe("/");
-  });
-
-  test.for([
-    ["a name that is none", "Not A Name", /InvalidImageName|couldn't parse|invalid/i],
-    ["a registry that does not answer", "127.0.0.1:9/nothing:1", /connection refused/],
-  ] as const)("an image with %s fails its pull", async ([, image, words], context) => {
-    needsCluster(context);
-    const { create } = await openRoom(cluster.env);
-    const error = await failureOf(create({ image }));
-    expect(error.code).toBe("image_pull_failed");
-    expect(error.message).toMatch(words);
-  });
-
-  test("what the memory limit killed is told", async (context) => {
-    needsCluster(context);
-    const { create } = await openRoom(cluster.env);
-    const environment = await create({ limits: { ...testLimits, memoryBytes: 64 * 2 ** 20 } });
-    const script = "head -c 300000000 /dev/zero | tail; true";
-    expect((await runScript(environment, script, { signal: never })).outOfMemory).toBe(true);
-  });
-
-  test("nothing is left of a creation that failed or was aborted", async (context) => {
-    needsCluster(context);
-    const { create, provider } = await openRoom(cluster.env, { node_selector: { pool: "nowhere" } });
-    const labels = { "rollout-test": randomUUID() };
-    const controller = new AbortController();
-    const creating = failureOf(create({ labels, signal: controller.signal }));
-    await sleep(500);
-    const reason = new RolloutError("exec_failed", "the deadline of the test");
-    controller.abort(reason);
-    expect(await creating).toBe(reason);
-    expect(await provider.findEnvironments(labels, never)).toEqual([]);
   });
 });
 

@@ -41,3 +41,35 @@ test("a removal that waits for what comes next takes nothing away that comes lat
     code: "not_found",
   });
 });
+
+test("small files travel with the next command, large ones before it, in the order in which they were given", async (context) => {
+  if (cluster.reason !== null) cannotRun(context, cluster.reason);
+  const { create } = await openRoom(cluster.env);
+  const environment = await create();
+  const place = (content: string): Promise<void> =>
+    environment.copyTo([{ kind: "file", target: "/tmp/deep/file", content, mode: 0o644 }], signal);
+  const read = async (): Promise<string> =>
+    (await runScript(environment, "cat /tmp/deep/file", { signal })).stdout.toString();
+  await place("small");
+  await place("small again, größe");
+  expect(await read()).toBe("small again, größe");
+  const large = "large\n".repeat(100_000);
+  await place("small");
+  await place(large);
+  expect(await read()).toBe(large);
+  await place(large);
+  await place("small at last");
+  expect(await read()).toBe("small at last");
+});
+
+test("a Pod that cannot take files with a command takes them before it, and what it refuses is told", async (context) => {
+  if (cluster.reason !== null) cannotRun(context, cluster.reason);
+  const { create } = await openRoom(cluster.env);
+  const environment = await create();
+  await runScript(environment, "rm -f /usr/bin/base64", { signal });
+  await environment.copyTo([{ kind: "file", target: "/tmp/file", content: "there", mode: 0o644 }], signal);
+  expect((await runScript(environment, "cat /tmp/file", { signal })).stdout.toString()).toBe("there");
+  await environment.copyTo([{ kind: "file", target: "/proc/nowhere/file", content: "", mode: 0o644 }], signal);
+  await expect(runScript(environment, "true", { signal })).rejects.toMatchObject({ code: "copy_failed" });
+  expect((await runScript(environment, "echo on", { signal })).stdout.toString()).toBe("on\n");
+});

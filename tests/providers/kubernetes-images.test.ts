@@ -1,69 +1,107 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, type TestContext } from "vitest";
-import { collect, runScript } from "../../src/environments/conformance/run-command.ts";
+import { runScript } from "../../src/environments/conformance/run-command.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
+import { findEngines } from "../engines/find-engines.ts";
 import { findProgram } from "../engines/install-packages.ts";
-import { addresses, adminKubeconfig, cacheDir } from "../kubernetes-rig/cluster-places.ts";
+import { unpackBuildah } from "../kubernetes-rig/builder-image.ts";
+import { addresses, cacheDir } from "../kubernetes-rig/cluster-places.ts";
 import { findCluster, testImage } from "../kubernetes-rig/find-cluster.ts";
-import { makeDirectory, openRoom, testLimits, type ClusterRoom } from "./kubernetes/cluster-room.ts";
+import { buildTask, makeLogins, needsOwnRegistry, privateLogins } from "./kubernetes/build-room.ts";
+import { makeDirectory, openApi, openRoom, testLimits, type ClusterRoom } from "./kubernetes/cluster-room.ts";
 
 const never = new AbortController().signal;
 const cluster = await findCluster();
-const settings = { registry: `${addresses.registry}/evals`, registry_insecure: true, build: { with: "podman" } };
+const [docker] = await findEngines();
+type Builder = "docker" | "podman" | "buildah";
 
-// A room of podman's own, so that nothing of the machine's is used or changed.
-async function openBuildRoom(context: TestContext): Promise<ClusterRoom> {
-  if (cluster.reason !== null) cannotRun(context, cluster.reason);
-  if (cluster.env["KUBECONFIG"] !== adminKubeconfig)
-    cannotRun(context, "only our own cluster has a registry for the tests");
-  const podman = findProgram("podman");
-  if (podman === null) cannotRun(context, "podman is not installed");
+// A room of the builder's own, so that nothing of the machine's is used or changed.
+async function openBuildRoom(context: TestContext, builder: Builder): Promise<ClusterRoom> {
+  needsOwnRegistry(context, cluster);
+  const settings = { registry_insecure: true, build: { with: builder } };
+  if (builder === "docker") {
+    if (docker?.reason !== null) cannotRun(context, docker?.reason ?? "there is no Docker");
+    if (findProgram("docker") === null) cannotRun(context, "the docker command is not installed");
+    // Docker speaks to no registry in plain but those of its own machine.
+    return openRoom({ ...cluster.env, ...docker?.env }, { ...settings, registry: `${addresses.registry}/evals` });
+  }
+  if (builder === "podman" && findProgram("podman") === null) cannotRun(context, "podman is not installed");
   const directory = await makeDirectory();
+  const logins = await makeLogins();
+  const env = {
+    ...(await writeStorage(directory)),
+    ...(builder === "buildah" ? buildahVariables() : {}),
+    DOCKER_CONFIG: logins,
+    REGISTRY_AUTH_FILE: join(logins, "config.json"),
+    TMPDIR: directory,
+    HOME: directory,
+  };
+  const archive = join(cacheDir, "debian.tar");
+  const words =
+    builder === "podman"
+      ? ["podman", "load", "-q", "-i", archive]
+      : ["buildah", "pull", "-q", `docker-archive:${archive}`];
+  const loading = spawnSync(words[0] ?? "", words.slice(1), { env: { ...process.env, ...env }, encoding: "utf8" });
+  if (loading.status !== 0) cannotRun(context, `${builder} cannot load the base image: ${loading.stderr?.trim()}`);
+  return openRoom({ ...cluster.env, ...env }, { ...settings, ...(await privateSettings()) });
+}
+
+async function writeStorage(directory: string): Promise<Record<string, string>> {
   const storage = join(directory, "storage.conf");
-  await writeFile(
-    storage,
-    `[storage]\ndriver = "vfs"\ngraphroot = "${directory}/data"\nrunroot = "${directory}/run"\n`,
-  );
-  const env = { CONTAINERS_STORAGE_CONF: storage, TMPDIR: directory };
-  const loading = spawnSync(podman, ["load", "-q", "-i", join(cacheDir, "debian.tar")], {
-    env: { ...process.env, ...env },
-  });
-  if (loading.status !== 0)
-    cannotRun(context, `podman cannot load the base image: ${loading.stderr.toString("utf8").trim()}`);
-  return openRoom({ ...cluster.env, ...env }, settings);
+  const text = `[storage]\ndriver = "vfs"\ngraphroot = "${directory}/data"\nrunroot = "${directory}/run"\n`;
+  await writeFile(storage, text);
+  return { CONTAINERS_STORAGE_CONF: storage };
 }
 
-async function buildTask({ provider }: ClusterRoom, dockerfile: string): Promise<{ image: string; log: string }> {
-  const contextDir = join(await makeDirectory(), "environment");
-  await mkdir(contextDir);
-  await writeFile(join(contextDir, "Dockerfile"), dockerfile);
-  const task = { taskName: "t", contextDir, dockerImage: null, forceBuild: false, limits: testLimits };
-  const { image: plan, problems } = await provider.checkTask(task, never);
-  if (plan?.kind !== "build") throw new Error(problems.join("; "));
-  const output = collect();
-  return { image: await provider.buildImage({ plan, output, signal: never }), log: output.text() };
+function buildahVariables(): Record<string, string> {
+  const root = unpackBuildah();
+  const libraries = `${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu`;
+  return {
+    PATH: `${join(root, "usr/bin")}:${process.env["PATH"]}`,
+    LD_LIBRARY_PATH: join(root, "usr/lib", libraries),
+    BUILDAH_ISOLATION: "chroot",
+  };
 }
 
-test("a Dockerfile is built, pushed and run, and not built again where the registry has it", async (context) => {
-  const room = await openBuildRoom(context);
-  const dockerfile = `FROM ${testImage}\nWORKDIR /made\nENV WORD=${Date.now()}\nCOPY Dockerfile /made/copy\nUSER 1234\n`;
-  const { image, log } = await buildTask(room, dockerfile);
-  expect(image).toMatch(/^127\.0\.0\.1:15000\/evals\/rollout-task:[0-9a-f]{24}$/);
-  expect(log).not.toContain("is there already");
-  const environment = await room.create({ image, place: [{ kind: "directory", target: "/logs" }] });
-  expect(environment.workdir).toBe("/made");
-  const { stdout } = await runScript(environment, 'id -u; test -n "$WORD" && cat /made/copy; touch /logs/x', {
-    signal: never,
-  });
-  expect(stdout.toString()).toBe(`1234\n${dockerfile}`);
-  expect((await buildTask(room, dockerfile)).log).toContain("is there already");
+// The private registry, with what a node needs to pull from it.
+async function privateSettings(): Promise<Record<string, unknown>> {
+  const api = await openApi(cluster.env);
+  const data = { ".dockerconfigjson": Buffer.from(privateLogins).toString("base64") };
+  const json = { metadata: { name: "rollout-logins" }, type: "kubernetes.io/dockerconfigjson", data };
+  await api.json({ method: "POST", path: "/api/v1/namespaces/default/secrets", json, signal: never }).catch(() => {});
+  return { registry: `${addresses.privateRegistry}/evals`, image_pull_secrets: ["rollout-logins"] };
+}
+
+test.for(["podman", "buildah", "docker"] as const)(
+  "a Dockerfile is built by %s, pushed and run, and not built again where the registry has it",
+  async (builder, context) => {
+    const room = await openBuildRoom(context, builder);
+    const dockerfile = `FROM ${testImage}\nWORKDIR /made\nENV WORD=${Date.now()}\nCOPY Dockerfile /made/copy\nUSER 1234\n`;
+    const { image, log } = await buildTask(room.provider, dockerfile);
+    expect(image).toMatch(/:1500[01]\/evals\/rollout-task:[0-9a-f]{24}$/);
+    expect(log).not.toContain("is there already");
+    const environment = await room.create({ image, place: [{ kind: "directory", target: "/logs" }] });
+    expect(environment.workdir).toBe("/made");
+    const { stdout } = await runScript(environment, 'id -u; test -n "$WORD" && cat /made/copy; touch /logs/x', {
+      signal: never,
+    });
+    expect(stdout.toString()).toBe(`1234\n${dockerfile}`);
+    expect((await buildTask(room.provider, dockerfile)).log).toContain("is there already");
+  },
+);
+
+test("an image of a registry that does not know the node is not pulled, and that is told", async (context) => {
+  const { provider } = await openBuildRoom(context, "podman");
+  const { image } = await buildTask(provider, `FROM ${testImage}\nENV WORD=${Date.now()}\n`);
+  const { create } = await openRoom(cluster.env);
+  await expect(create({ image })).rejects.toMatchObject({ code: "image_pull_failed", transient: false });
 });
 
 test("a Dockerfile that fails says where", async (context) => {
-  const room = await openBuildRoom(context);
-  const building = buildTask(room, `FROM ${testImage}\nCOPY missing /there\n`);
+  const { provider } = await openBuildRoom(context, "podman");
+  const building = buildTask(provider, `FROM ${testImage}\nCOPY missing /there\n`);
   await expect(building).rejects.toMatchObject({ code: "image_build_failed", transient: false });
   await expect(building).rejects.toThrow(/missing/);
 });

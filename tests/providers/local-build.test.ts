@@ -43,7 +43,7 @@ async function build(contextDir: string, overrides: Partial<TaskEnvironment> = {
   if (plan?.kind !== "build") throw new Error("nothing to build");
   let output = "";
   const sink = { write: (chunk: Uint8Array) => void (output += Buffer.from(chunk).toString("utf8")) };
-  const image = await using.buildImage({ plan, output: sink, signal: never });
+  const image = await using.buildImage({ plan, output: sink, labels: {}, signal: never });
   return { image, output };
 }
 
@@ -159,7 +159,9 @@ describe("a Dockerfile on the host as its base", () => {
       write: (chunk: Uint8Array) =>
         void (Buffer.from(chunk).includes("sleep") && setTimeout(() => controller.abort(new Error("enough")), 200)),
     };
-    await expect(provider.buildImage({ plan, output, signal: controller.signal })).rejects.toThrow("enough");
+    await expect(provider.buildImage({ plan, output, labels: {}, signal: controller.signal })).rejects.toThrow(
+      "enough",
+    );
     expect(await provider.findEnvironments({ "rollout.build": "true" }, never)).toEqual([]);
   });
 });

@@ -55,7 +55,7 @@ export const providerCases: readonly ConformanceCase[] = [
       const plan = check.image;
       if (plan?.kind !== "build") return assert.ok(check.problems.length + check.warnings.length > 0);
       const output = collect();
-      const image = await provider.buildImage({ plan, output, signal });
+      const image = await provider.buildImage({ plan, output, labels: {}, signal });
       assert.notEqual(output.text(), "");
       assert.equal((await createEnvironment({ image })).workdir, "/rollout/built");
     },

@@ -86,7 +86,7 @@ async function prepareImage(
   const { image: plan, problems } = await provider.checkTask(task, signal);
   if (plan === null) throw new Error(`the provider cannot run the task of the suite: ${problems.join("; ")}`);
   const output = { write: () => {} };
-  if (plan.kind === "build") return provider.buildImage({ plan, output, signal });
+  if (plan.kind === "build") return provider.buildImage({ plan, output, labels: {}, signal });
   return plan.kind === "pull" ? provider.pullImage({ plan, output, signal }) : plan.ref;
 }
 

@@ -181,7 +181,7 @@ export const snapshotCases: readonly ConformanceCase[] = [
         const task = { taskName: "identity", contextDir, dockerImage: null, forceBuild: false, limits };
         const { image: plan } = await provider.checkTask(task, signal);
         if (plan?.kind !== "build") return null;
-        const image = await provider.buildImage({ plan, output: { write: () => {} }, signal });
+        const image = await provider.buildImage({ plan, output: { write: () => {} }, labels: {}, signal });
         return storeOf(subject).identify(image, signal);
       };
       const one = await identify("/rollout/one");

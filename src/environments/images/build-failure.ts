@@ -21,3 +21,10 @@ export function describeBuildFailure(contextDir: string, failure: string, output
     return `the base image ${base.replace(/^docker\.io\/(library\/)?/, "")} cannot be had: ${words}`;
   return `building ${join(basename(dirname(contextDir)), basename(contextDir))} failed: ${words}`;
 }
+
+/** True when a builder's words tell of a registry that cannot be reached, which is nobody's Dockerfile. */
+export function isOutOfReach(words: string): boolean {
+  return /dial tcp|i\/o timeout|TLS handshake timeout|no such host|connection (refused|reset)|too many requests|unexpected status.*: 5\d\d|server misbehaving/i.test(
+    words,
+  );
+}

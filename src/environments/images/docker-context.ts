@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { hashSource, readTextIfAny, type BuildContext } from "../archive/build-context.ts";
+import { hashSource, readSource, readTextIfAny, type BuildContext } from "../archive/build-context.ts";
 import { parseDockerIgnore } from "../archive/docker-ignore.ts";
+import type { TreeEntry } from "../archive/tree-entry.ts";
 
 /** What a builder gets to see of a directory, by the rules of its own ignore file or the Dockerfile's. */
 export async function openDockerContext(directory: string): Promise<BuildContext> {
@@ -13,6 +14,14 @@ export async function openDockerContext(directory: string): Promise<BuildContext
   // The builder needs these two whatever the rules say.
   const isNeeded = (path: string): boolean => path === "Dockerfile" || path === ".dockerignore";
   return { directory, isIgnored: (path) => isIgnored(path) && !isNeeded(path) };
+}
+
+/** What a builder gets to see of a directory, entry by entry; it belongs to root, whoever owns it here. */
+export async function* readDockerContext(directory: string, signal: AbortSignal): AsyncGenerator<TreeEntry> {
+  const context = await openDockerContext(directory);
+  for await (const entry of readSource(context, "", signal)) {
+    if (entry.path !== "") yield { ...entry, uid: 0, gid: 0 };
+  }
 }
 
 /** What shapes an image beside its context. */

@@ -82,6 +82,7 @@ async function findMissing({ client, namespace, config }: KubernetesGround, sign
     ],
     ["priority_class", `/apis/scheduling.k8s.io/v1/priorityclasses/${config.priority_class}`, config.priority_class],
     ["runtime_class", `/apis/node.k8s.io/v1/runtimeclasses/${config.runtime_class}`, config.runtime_class],
+    ["builder.secret", `/api/v1/namespaces/${namespace}/secrets/${config.builder?.secret}`, config.builder?.secret],
     ...config.image_pull_secrets.map((name, index): [string, string, string] => [
       `image_pull_secrets[${index}]`,
       `/api/v1/namespaces/${namespace}/secrets/${name}`,
@@ -101,7 +102,7 @@ async function findMissing({ client, namespace, config }: KubernetesGround, sign
           {
             file: "provider_config",
             path,
-            message: `the cluster has no ${path.replace(/\[.*/, "").replaceAll("_", " ")} ${JSON.stringify(name)}`,
+            message: `the cluster has no ${path.replace(/\[.*/, "").replaceAll(/[_.]/g, " ")} ${JSON.stringify(name)}`,
             severity: "error",
           },
         ];

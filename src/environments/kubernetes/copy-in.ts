@@ -5,15 +5,17 @@ import { planPlacements, type PlacementGroup } from "../archive/plan-placements.
 import { requireSource } from "../archive/require-source.ts";
 import type { TreeEntry } from "../archive/tree-entry.ts";
 import type { Placement } from "../environment.ts";
+import { unmounted, type ReadGroup } from "./carried-files.ts";
 import type { PodShell } from "./commands/pod-shell.ts";
 
 // After the words E (empty these), R (remove these) and P (make these) come absolute paths; then an archive, if any.
-const script = `shopt -s dotglob nullglob; echo "$(id -u) $(pwd -P)"; archive=$1; shift
+const script = `shopt -s dotglob nullglob; echo "$EUID $(pwd -P)"; archive=$1; shift
+there() { [ -e "$1" ] || [ -L "$1" ]; }
 for word; do case $word in E|R|P) mode=$word; continue;; esac
   case $mode in
     E) rm -rf -- "$word"/* || exit 21;;
-    R) rm -rf -- "$word" || exit 21; if [ -e "$word" ] || [ -L "$word" ]; then exit 21; fi;;
-    P) mkdir -p -- "$word" || exit 22;;
+    R) there "$word" && { rm -rf -- "$word" || exit 21; there "$word" && exit 21; };;
+    P) [ -d "$word" ] || mkdir -p -- "$word" || exit 22;;
   esac
 done
 [ "$archive" = 1 ] || exit 0
@@ -35,23 +37,38 @@ export interface Whereabouts {
 /** Puts things into a Pod with its own tar; a copy that is cut off is made again from the start. */
 export async function copyIn(items: readonly Placement[], options: CopyInOptions): Promise<Whereabouts | null> {
   for (const item of items) if (item.kind === "tree") await requireSource(item.source);
+  const { mounted, signal } = options;
   let found: Whereabouts | null = null;
-  for (const group of planPlacements(items, new Set(options.mounted))) found = await placeGroup(group, options);
+  for (const group of planPlacements(items, new Set(mounted))) {
+    const entries = (): AsyncIterable<TreeEntry> => unmounted(placementEntries(group.items, signal), mounted);
+    found = await placeGroup(group, group.items.length > 0 ? () => encodeTar(entries()) : undefined, options);
+  }
   return found;
+}
+
+/** Puts things into a Pod that have been read already. */
+export async function copyInGroups(groups: readonly ReadGroup[], options: CopyInOptions): Promise<void> {
+  for (const group of groups) {
+    const { archive } = group;
+    await placeGroup(group, archive === null ? undefined : () => arrayOf(archive), options);
+  }
 }
 
 /** Who we are in a Pod and where; takes one small command. */
 export async function lookAround(shell: PodShell, signal: AbortSignal): Promise<Whereabouts> {
-  return placeGroup({ emptied: [], removed: [], parents: [], items: [] }, { shell, mounted: [], signal });
+  return placeGroup({ emptied: [], removed: [], parents: [] }, undefined, { shell, mounted: [], signal });
 }
 
-async function placeGroup(group: PlacementGroup, { shell, mounted, signal }: CopyInOptions): Promise<Whereabouts> {
-  const { emptied, removed, parents, items } = group;
+async function placeGroup(
+  { emptied, removed, parents }: Pick<PlacementGroup, "emptied" | "removed" | "parents">,
+  input: (() => AsyncIterable<Uint8Array>) | undefined,
+  { shell, signal }: CopyInOptions,
+): Promise<Whereabouts> {
   const words = ["E", ...emptied, "R", ...removed, "P", ...parents];
-  const hasArchive = items.length > 0;
   const { exitCode, stdout, stderr } = await shell.runTool({
-    command: ["bash", "-p", "-c", script, "bash", hasArchive ? "1" : "0", ...words],
-    input: hasArchive ? () => encodeTar(unmounted(placementEntries(items, signal), mounted)) : undefined,
+    script,
+    command: [input === undefined ? "0" : "1", ...words],
+    input,
     signal,
   });
   if (exitCode !== 0) throw copyFailure(exitCode, stderr.trim());
@@ -59,9 +76,8 @@ async function placeGroup(group: PlacementGroup, { shell, mounted, signal }: Cop
   return { uid: Number(uid), workdir };
 }
 
-// A mount point has its own mode and owner, which not everybody may change.
-async function* unmounted(entries: AsyncIterable<TreeEntry>, mounted: readonly string[]): AsyncGenerator<TreeEntry> {
-  for await (const entry of entries) if (!mounted.includes(`/${entry.path}`)) yield entry;
+async function* arrayOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 function copyFailure(exitCode: number, complaint: string): RolloutError {

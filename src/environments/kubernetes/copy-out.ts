@@ -30,17 +30,8 @@ export async function copyOut(shell: PodShell, request: CopyFromRequest): Promis
   }
   let report: CopyReport | null = null;
   const { exitCode, stderr } = await shell.runTool({
-    command: [
-      "bash",
-      "-p",
-      "-c",
-      script,
-      "bash",
-      path,
-      posix.dirname(path),
-      name || ".",
-      ...(name === "" ? rootExcludes : []),
-    ],
+    script,
+    command: [path, posix.dirname(path), name || ".", ...(name === "" ? rootExcludes : [])],
     output: async (bytes) => {
       report = null;
       // A tool that refuses prints nothing, and its exit code says why.

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { messageOf, RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
-import { startDeadline } from "../../engine/deadline.ts";
+import { RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 import { planPlacements } from "../archive/plan-placements.ts";
 import { requireSource } from "../archive/require-source.ts";
 import type { CreateEnvironmentRequest } from "../environment.ts";
+import { readGroups, type ReadGroup } from "./carried-files.ts";
 import { PodShell } from "./commands/pod-shell.ts";
 import { wrapKubeError } from "./connection/kube-error.ts";
 import { copyIn, lookAround, type Whereabouts } from "./copy-in.ts";
@@ -13,13 +13,11 @@ import { planFacts } from "./kubernetes-facts.ts";
 import { priceOfPod } from "./pod-price.ts";
 import { awaitStart } from "./pods/await-start.ts";
 import { createPod } from "./pods/create-pod.ts";
+import { discardPod } from "./pods/discard-pod.ts";
 import { plannedVolumePaths, planPod, trialPaths } from "./pods/plan-pod.ts";
 import { imageOf, mainContainer } from "./pods/pod.ts";
 import { podName } from "./pods/pod-labels.ts";
 import { PodLife } from "./pods/pod-life.ts";
-import { removePod } from "./pods/remove-pod.ts";
-
-const removalLimitMs = 60_000;
 
 const ownCodes: readonly ErrorCode[] = [
   "environment_start_failed",
@@ -85,17 +83,17 @@ async function makePod(
     const known = knownWhereabouts(ground, image, hasVolumes);
     const found = known ?? (await fill(ground, request, shell, mounted, hasVolumes));
     if (found === null) {
-      await removeFailed(ground, name);
+      await discardPod(ground, name);
       return null;
     }
     if (image !== "") ground.whereabouts.set(image, found);
-    const pending = known === null ? [] : request.place;
+    const pending = known === null ? [] : await leftForLater(request, mounted, shell);
     const options = { ground, name, uid: pod.metadata.uid ?? "", shell, life, mounted, pending, startedMs };
     const facts = planFacts(ground, request, watch.get(name) ?? pod);
     const pricePerHour = priceOfPod(request.limits, config);
     return new KubernetesEnvironment({ ...options, workdir: found.workdir, facts, pricePerHour });
   } catch (error) {
-    if (isMade) await removeFailed(ground, name);
+    if (isMade) await discardPod(ground, name);
     throw error;
   }
 }
@@ -104,6 +102,17 @@ async function makePod(
 function knownWhereabouts({ whereabouts }: KubernetesGround, image: string, hasVolumes: boolean): Whereabouts | null {
   const known = whereabouts.get(image) ?? null;
   return known !== null && (known.uid === 0 || hasVolumes) ? known : null;
+}
+
+// What is too much to travel with the first command is placed at once.
+async function leftForLater(
+  { place, signal }: CreateEnvironmentRequest,
+  mounted: readonly string[],
+  shell: PodShell,
+): Promise<readonly ReadGroup[]> {
+  const groups = await readGroups(place, mounted, signal);
+  if (groups === null) await copyIn(place, { shell, mounted, signal });
+  return groups ?? [];
 }
 
 async function fill(
@@ -130,16 +139,4 @@ function startFailure(error: unknown, name: string): unknown {
   if (!(wrapped instanceof RolloutError) || ownCodes.includes(wrapped.code)) return wrapped;
   const { message, transient, hint } = wrapped;
   return new RolloutError("environment_start_failed", `${what}: ${message}`, { cause: error, transient, hint });
-}
-
-async function removeFailed(ground: KubernetesGround, name: string): Promise<void> {
-  const limit = { clock: ground.clock, limitMs: removalLimitMs, parent: null, what: "removing the Pod" };
-  using deadline = startDeadline(limit);
-  try {
-    await removePod(ground, name, deadline.signal);
-  } catch (error) {
-    ground.log.write("warn", `the Pod ${name} could not be removed: ${messageOf(error)}`);
-  } finally {
-    ground.watch.drop(name);
-  }
 }

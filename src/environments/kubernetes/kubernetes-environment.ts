@@ -11,8 +11,10 @@ import type {
   ProcessInfo,
 } from "../environment.ts";
 import { listProcesses } from "./commands/list-processes.ts";
+import type { ReadGroup } from "./carried-files.ts";
 import { PodCommands } from "./commands/pod-commands.ts";
 import { isCannotStart, type PodShell } from "./commands/pod-shell.ts";
+import type { CommandEnd } from "./commands/supervised-command.ts";
 import { wrapKubeError } from "./connection/kube-error.ts";
 import type { KubernetesGround } from "./kubernetes-ground.ts";
 import { PodFiles } from "./pod-files.ts";
@@ -34,7 +36,7 @@ export interface KubernetesEnvironmentOptions {
   /** Paths where something is mounted; it can be emptied, and not removed. */
   readonly mounted: readonly string[];
   /** What has to be in place before anybody looks. */
-  readonly pending: readonly Placement[];
+  readonly pending: readonly ReadGroup[];
   /** US dollars for an hour of it. */
   readonly pricePerHour: number;
   /** When it began to cost. */
@@ -66,16 +68,38 @@ export class KubernetesEnvironment implements Environment {
     request.signal.throwIfAborted();
     this.#assertThere();
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
-      await this.#files.placePending(request.signal);
-      const { exitCode, outOfMemory } = await this.#commands.run(request);
+      const { exitCode, outOfMemory } = await this.#runWithFiles(request);
       return { exitCode, signal: null, outOfMemory };
     });
+  }
+
+  // What was left for later travels with the command, so that both take one connection.
+  async #runWithFiles(request: ExecRequest): Promise<CommandEnd> {
+    const carried = await this.#files.carryPending();
+    if (carried === null) return this.#commands.run(request);
+    try {
+      const ended = await this.#commands.run(request, {
+        bytes: carried.bytes,
+        onPlaced: () => carried.settle("placed"),
+      });
+      if (ended !== "unplaced") return ended;
+    } catch (error) {
+      carried.settle("unknown");
+      throw error;
+    }
+    // Its own tool says what is wrong, or does without what the supervisor lacks.
+    carried.settle("refused");
+    await this.#files.placePending(request.signal);
+    return this.#commands.run(request);
   }
 
   async copyTo(items: readonly Placement[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertThere();
-    await this.#ask("copy_failed", "copying into the Pod", signal, () => this.#files.place(items, signal));
+    await this.#ask("copy_failed", "copying into the Pod", signal, () =>
+      // Somebody may be waiting for it.
+      this.#files.place(items, !this.#commands.areRunning, signal),
+    );
   }
 
   async copyFrom(request: CopyFromRequest): Promise<CopyReport> {

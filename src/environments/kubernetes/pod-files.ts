@@ -1,21 +1,33 @@
-import { checkTarget } from "../archive/plan-placements.ts";
+import { RolloutError } from "../../base/rollout-error.ts";
+import { requireSource } from "../archive/require-source.ts";
 import type { CopyFromRequest, CopyReport, Placement } from "../environment.ts";
+import { encodeGroups, readGroups, type ReadGroup } from "./carried-files.ts";
 import type { PodShell } from "./commands/pod-shell.ts";
-import { copyIn } from "./copy-in.ts";
+import { copyIn, copyInGroups } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
+
+const mostPendingBytes = 512 * 1024;
 
 export interface PodFilesOptions {
   readonly shell: PodShell;
   /** Paths where something is mounted; it can be emptied, and not removed. */
   readonly mounted: readonly string[];
   /** What has to be in place before anybody looks; it travels with the first things that do. */
-  readonly pending: readonly Placement[];
+  readonly pending: readonly ReadGroup[];
+}
+
+/** Files on their way with a command. */
+export interface CarriedFiles {
+  /** As the command's supervisor reads them. */
+  readonly bytes: Buffer;
+  /** To be told once what became of them: when the Pod has refused them, they are still to be placed. */
+  settle(end: "placed" | "refused" | "unknown"): void;
 }
 
 /** Puts files into a Pod and takes them out, in as few commands as that takes: each costs the node a process and a connection. */
 export class PodFiles {
   readonly #options: PodFilesOptions;
-  #pending: readonly Placement[];
+  #pending: readonly ReadGroup[];
   #placing: Promise<void> = Promise.resolve();
 
   constructor(options: PodFilesOptions) {
@@ -23,24 +35,39 @@ export class PodFiles {
     this.#pending = options.pending;
   }
 
-  /** Puts everything in place, what was left for later first. */
-  async place(items: readonly Placement[], signal: AbortSignal): Promise<void> {
-    // Nobody looks before the next command or copy.
-    if (items.length > 0 && items.every(({ kind }) => kind === "remove")) {
-      for (const { target } of items) checkTarget(target);
-      this.#pending = [...this.#pending, ...items];
-      return;
-    }
-    // One after the other: a copy may take away what stands where another puts its own.
-    const placing = this.#placing.then(() => this.#placeNext(items, signal));
-    this.#placing = placing.catch(() => {});
-    await placing;
+  /** Puts everything in place, what was left for later first; what is small may wait for the next command or copy. */
+  async place(items: readonly Placement[], mayWait: boolean, signal: AbortSignal): Promise<void> {
+    for (const item of items) if (item.kind === "tree") await requireSource(item.source);
+    await this.#next(async () => {
+      const groups = mayWait ? await readGroups(items, this.#options.mounted, signal) : null;
+      if (groups === null || sizeOf([...this.#pending, ...groups]) > mostPendingBytes) {
+        await this.#placeAll(signal);
+        await copyIn(items, { ...this.#options, signal });
+      } else this.#pending = [...this.#pending, ...groups];
+    });
   }
 
   /** Puts in place what was left for later; to be called before anybody looks. */
   async placePending(signal: AbortSignal): Promise<void> {
+    await this.#next(() => this.#placeAll(signal));
+  }
+
+  /** What was left for later, to be placed by the command that is about to start; null when there is nothing. */
+  async carryPending(): Promise<CarriedFiles | null> {
     await this.#placing;
-    if (this.#pending.length > 0) await this.place([], signal);
+    const groups = this.#pending;
+    if (groups.length === 0) return null;
+    this.#pending = [];
+    const settled = Promise.withResolvers<void>();
+    this.#placing = settled.promise;
+    return {
+      bytes: encodeGroups(groups),
+      settle: (end) => {
+        // Whoever does not know must not do it again: it would take away what a command has written since.
+        if (end === "refused") this.#pending = [...groups, ...this.#pending];
+        settled.resolve();
+      },
+    };
   }
 
   /** Copies something out; rejects with `not_found` when there is nothing. */
@@ -49,16 +76,28 @@ export class PodFiles {
     return copyOut(this.#options.shell, request);
   }
 
-  async #placeNext(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+  // One after the other: a copy may take away what stands where another puts its own.
+  async #next(work: () => Promise<void>): Promise<void> {
+    const placing = this.#placing.then(work);
+    this.#placing = placing.catch(() => {});
+    await placing;
+  }
+
+  async #placeAll(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { shell, mounted } = this.#options;
-    const pending = this.#pending;
+    const groups = this.#pending;
     this.#pending = [];
     try {
-      await copyIn([...pending, ...items], { shell, mounted, signal });
+      await copyInGroups(groups, { ...this.#options, signal });
     } catch (error) {
-      this.#pending = [...pending, ...this.#pending];
+      // What the Pod refuses is told once, and does not stand in the way of what comes next.
+      const isRefused = error instanceof RolloutError && error.code === "copy_failed";
+      if (!isRefused) this.#pending = [...groups, ...this.#pending];
       throw error;
     }
   }
+}
+
+function sizeOf(groups: readonly ReadGroup[]): number {
+  return groups.reduce((size, { archive }) => size + (archive?.length ?? 0), 0);
 }

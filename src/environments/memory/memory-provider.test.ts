@@ -206,7 +206,7 @@ describe("images", () => {
     const plan = await image({ contextDir: dir, dockerImage: "x:1", forceBuild: true });
     if (plan?.kind !== "build") throw new Error("expected a build");
     const output = collect();
-    const built = await provider.buildImage({ plan, output, signal });
+    const built = await provider.buildImage({ plan, output, labels: {}, signal });
     expect(output.text()).toBe(`built ${built}\n`);
     expect((await start(provider, built)).workdir).toBe("/srv/app");
   });

@@ -20,6 +20,8 @@ export interface ImageShelfOptions {
   /** Build logs go to `<imagesDir>/<key>/build.log`, those of further tries to `build-2.log` and so on. */
   readonly imagesDir: string;
   readonly outputLimitBytes: number;
+  /** What belongs to a build carries them. */
+  readonly labels: Readonly<Record<string, string>>;
   /** Ends every build and pull. */
   readonly signal: AbortSignal;
   readonly onActivity: (line: string) => void;
@@ -141,7 +143,7 @@ export class ImageShelf {
   }
 
   async #makeOnce(plan: MadePlan, limitMs: number, failedTries: number): Promise<string> {
-    const { provider, clock, redactor, imagesDir, outputLimitBytes, signal, onActivity } = this.#options;
+    const { provider, clock, redactor, imagesDir, outputLimitBytes, labels, signal, onActivity } = this.#options;
     // A turn may come after the job was cancelled; nothing is begun then.
     signal.throwIfAborted();
     const dir = join(imagesDir, toPathSegment(plan.key));
@@ -156,7 +158,7 @@ export class ImageShelf {
     try {
       return await withDeadline(limit, (signal) =>
         plan.kind === "build"
-          ? provider.buildImage({ plan, output, signal })
+          ? provider.buildImage({ plan, output, labels, signal })
           : provider.pullImage({ plan, output, signal }),
       );
     } finally {

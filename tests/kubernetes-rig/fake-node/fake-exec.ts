@@ -47,8 +47,10 @@ function isTool(command: readonly string[]): boolean {
 function playTool(command: readonly string[], send: Send, end: () => void): (bytes: Buffer) => void {
   const endMark = command[command.indexOf("-c") + 3] ?? "";
   const isAlone = !endMark.startsWith("\u0001");
-  if (isAlone) end();
-  else send(channels.stdout, `0 /\n${endMark}0\n`);
+  if (isAlone) {
+    send(channels.stdout, "\n");
+    end();
+  } else send(channels.stdout, `0 /\n${endMark}0\n`);
   return end;
 }
 

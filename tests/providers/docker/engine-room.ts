@@ -54,7 +54,7 @@ export async function openRoom(
       const { image: plan, problems } = await provider.checkTask(task, never);
       if (plan?.kind !== "build") throw new Error(problems.join("; "));
       const output = collect();
-      const image = await provider.buildImage({ plan, output, signal: never });
+      const image = await provider.buildImage({ plan, output, labels: {}, signal: never });
       return { image, log: output.text() };
     },
     async create(request = {}) {

@@ -1,18 +1,16 @@
 import { messageOf, RolloutError } from "../../../base/rollout-error.ts";
-import { readSource } from "../../archive/build-context.ts";
 import { encodeTar } from "../../archive/encode-tar.ts";
-import type { TreeEntry } from "../../archive/tree-entry.ts";
 import type { BuildImageRequest } from "../../environment.ts";
 import { EngineError, hasStatus, wrapEngineError } from "../connection/engine-error.ts";
 import { readJsonLines } from "../../json-lines.ts";
 import { encodeAllAuth, findRegistryAuth, readAllAuth } from "../../images/registry-auth.ts";
 import type { DockerGround } from "../docker-ground.ts";
-import { describeBuildFailure } from "../../images/build-failure.ts";
+import { describeBuildFailure, isOutOfReach } from "../../images/build-failure.ts";
 import { BuildProgress } from "./build-progress.ts";
 import { createSecretRedactor, readBuildSecret } from "./build-secrets.ts";
 import { openBuildSession, type BuildSession } from "./build-session.ts";
 import { ImageOutput } from "../../images/image-output.ts";
-import { openDockerContext } from "../../images/docker-context.ts";
+import { readDockerContext } from "../../images/docker-context.ts";
 
 /** Builds a task's Dockerfile and returns its tag; an image that carries the tag already is not built again. */
 export async function buildDockerImage(ground: DockerGround, request: BuildImageRequest): Promise<string> {
@@ -86,7 +84,7 @@ async function build(
       "content-type": "application/x-tar",
       ...(Object.keys(auths).length === 0 ? {} : { "x-registry-config": encodeAllAuth(auths) }),
     },
-    body: encodeTar(contextEntries(plan.contextDir, signal)),
+    body: encodeTar(readDockerContext(plan.contextDir, signal)),
     signal,
   });
   const onAbort = (): void => void answer.destroy();
@@ -97,21 +95,6 @@ async function build(
     signal.removeEventListener("abort", onAbort);
     answer.destroy();
   }
-}
-
-// What the builder sees belongs to root, whoever owns it here.
-async function* contextEntries(directory: string, signal: AbortSignal): AsyncGenerator<TreeEntry> {
-  const context = await openDockerContext(directory);
-  for await (const entry of readSource(context, "", signal)) {
-    if (entry.path !== "") yield { ...entry, uid: 0, gid: 0 };
-  }
-}
-
-// A registry that cannot be reached is nobody's Dockerfile.
-function isOutOfReach(failure: string): boolean {
-  return /dial tcp|i\/o timeout|TLS handshake timeout|no such host|connection (refused|reset)|too many requests|unexpected status.*: 5\d\d|server misbehaving/i.test(
-    failure,
-  );
 }
 
 async function follow(answer: AsyncIterable<Uint8Array>, output: ImageOutput): Promise<void> {

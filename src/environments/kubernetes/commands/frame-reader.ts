@@ -2,6 +2,7 @@
 export type Frame =
   | { readonly kind: "started" }
   | { readonly kind: "gone" }
+  | { readonly kind: "unplaced" }
   | { readonly kind: "exit"; readonly exitCode: number; readonly memoryKills: number }
   | {
       readonly kind: "bytes";
@@ -49,6 +50,7 @@ export class FrameReader {
   #takeHead(head: string): Frame | "bytes" | null {
     if (head === "h") return { kind: "started" };
     if (head === "g") return { kind: "gone" };
+    if (head === "f") return { kind: "unplaced" };
     const exit = /^x (\d+) (-?\d+)$/.exec(head);
     if (exit) return { kind: "exit", exitCode: Number(exit[1]), memoryKills: Number(exit[2]) };
     const piece = /^([oe]) (\d+) (\d+)$/.exec(head);

@@ -20,7 +20,7 @@ done 2>/dev/null; exit 0`;
 
 /** Everything that runs in a Pod beside its main process, as its own tools see it. */
 export async function listProcesses(shell: PodShell, signal: AbortSignal): Promise<ProcessInfo[]> {
-  const { exitCode, stdout, stderr } = await shell.runTool({ command: ["bash", "-p", "-c", script, "bash"], signal });
+  const { exitCode, stdout, stderr } = await shell.runTool({ script, command: [], signal });
   if (exitCode !== 0) {
     throw new RolloutError("exec_failed", `listing processes ended with ${exitCode}: ${stderr.trim()}`);
   }

@@ -5,7 +5,7 @@ import type { ExecRequest } from "../../environment.ts";
 import { planEndCommand } from "../../guest/end-processes.ts";
 import { encodeWords } from "./encode-words.ts";
 import type { PodShell } from "./pod-shell.ts";
-import { SupervisedCommand, type CommandEnd } from "./supervised-command.ts";
+import { SupervisedCommand, type CommandEnd, type CommandFiles } from "./supervised-command.ts";
 
 const endMs = 60_000;
 const settleMs = 5000;
@@ -22,8 +22,16 @@ export class PodCommands {
     this.#shell = shell;
   }
 
+  /** True while a command runs that was not left behind. */
+  get areRunning(): boolean {
+    return this.#marks.size > 0;
+  }
+
   /** Runs a command to its end. When the signal is aborted, all that it started is ended and the reason thrown. */
-  async run(request: ExecRequest): Promise<CommandEnd> {
+  async run(request: ExecRequest): Promise<CommandEnd>;
+  /** The same with files that are placed before; nothing was started when the Pod did not take them. */
+  async run(request: ExecRequest, files: CommandFiles): Promise<CommandEnd | "unplaced">;
+  async run(request: ExecRequest, files?: CommandFiles): Promise<CommandEnd | "unplaced"> {
     const { signal, command, env, cwd = "", stdout, stderr } = request;
     signal.throwIfAborted();
     if (command.length === 0) throw new RolloutError("exec_failed", "there is no command to run");
@@ -33,6 +41,7 @@ export class PodCommands {
     const supervised = new SupervisedCommand(this.#shell, {
       folder: `${plumbingPath}/${mark}`,
       words,
+      files,
       endMark,
       stdout,
       stderr,
@@ -51,7 +60,11 @@ export class PodCommands {
     return (await this.#shell.runTool({ command, isAlone: true, signal })).exitCode === 0;
   }
 
-  async #untilAborted(supervised: SupervisedCommand, mark: string, signal: AbortSignal): Promise<CommandEnd> {
+  async #untilAborted(
+    supervised: SupervisedCommand,
+    mark: string,
+    signal: AbortSignal,
+  ): Promise<CommandEnd | "unplaced"> {
     const { clock } = this.#shell.options;
     const cut = new AbortController();
     const delivery = supervised.follow(cut.signal);

@@ -2,7 +2,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { ExecStream, type PodAddress } from "../connection/exec-stream.ts";
 import type { KubeClient } from "../connection/kube-client.ts";
 import { isPassing, KubeError } from "../connection/kube-error.ts";
-import type { PodLife } from "../pods/pod-life.ts";
+import type { PodEnd, PodLife } from "../pods/pod-life.ts";
 import { runTool, type ToolOutcome, type ToolRequest } from "./run-tool.ts";
 
 const firstWaitMs = 200;
@@ -62,12 +62,13 @@ export class PodShell {
       return;
     }
     // The kubelet hears of an end before the API server does.
-    const end = await this.#endSoon(signal);
+    const end = await this.endSoon(signal);
     if (end !== null) throw life.lost(end);
     if (!isPassing(error)) throw error;
   }
 
-  async #endSoon(signal: AbortSignal) {
+  /** How the Pod ended, when that is heard of within some seconds. */
+  async endSoon(signal: AbortSignal): Promise<PodEnd | null> {
     const { clock, life } = this.options;
     const waiting = new AbortController();
     const timer = clock.startTimer(settleMs, () => waiting.abort());

@@ -8,16 +8,21 @@ const toolPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const mostOutput = 64_000;
 const mostUnread = 2 ** 20;
 // What is on its way when a program ends may be lost, so that it waits until all of it has arrived.
-const waiting = `mark=$1; shift; "$@"; code=$?; printf '%s%s\\n' "$mark" "$code"; read -r -t 600 _; exit "$code"`;
+const waitingInSh = `mark=$1; shift; "$@"; code=$?; printf '%s%s\\n' "$mark" "$code"; read -r _; exit "$code"`;
+const waitingForScript = `mark=$1 script=$2; shift 2; (eval "$script"); code=$?; printf '%s%s\\n' "$mark" "$code"; read -r -t 600 _; exit "$code"`;
 
 export interface ToolRequest {
+  /** What bash runs, with the words of the command as its arguments; absent when the command is a program of its own. */
+  readonly script?: string | undefined;
   readonly command: readonly string[];
   /** What it reads; asked for anew when the tool has to be started again. */
   readonly input?: (() => AsyncIterable<Uint8Array>) | undefined;
   /** Takes what it prints; kept as text when absent. */
   readonly output?: ((bytes: AsyncIterable<Buffer>) => Promise<void>) | undefined;
-  /** Nothing stands beside it that it could end with all else; it must not print much. */
+  /** Nothing stands beside it that it could end with all else; it must print something, and not much. */
   readonly isAlone?: boolean | undefined;
+  /** The Pod is not a trial's, and may have no bash. */
+  readonly isSh?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -30,11 +35,15 @@ export interface ToolOutcome {
 /** Runs a small tool once, out of reach of the image's settings; rejects with a `KubeError` when the connection is lost. */
 export async function runTool(
   open: (command: readonly string[], signal: AbortSignal) => Promise<ExecStream>,
-  { command, input, output, isAlone, signal }: ToolRequest,
+  { script, command, input, output, isAlone, isSh, signal }: ToolRequest,
 ): Promise<ToolOutcome> {
   const mark = `\u0001\u0002${randomUUID()}`;
   const marks = [`${commandMark}=tool`, `PATH=${toolPath}`, "LC_ALL=C", "LD_PRELOAD="];
-  const wrapper = isAlone ? [] : ["bash", "-p", "-c", waiting, "bash", mark];
+  const wrapper = isAlone
+    ? []
+    : isSh
+      ? ["sh", "-c", waitingInSh, "sh", mark]
+      : ["bash", "-p", "-c", waitingForScript, "bash", mark, script ?? '"$@"'];
   const stream = await open(["env", ...marks, ...wrapper, ...command], signal);
   const onAbort = (): void => stream[Symbol.dispose]();
   signal.addEventListener("abort", onAbort, { once: true });
@@ -49,6 +58,10 @@ export async function runTool(
     await output?.(tool.printed());
     const exitCode = await tool.awaitExit(output !== undefined);
     await feeding;
+    if (exitCode === 0 && !(isAlone ? tool.stdout !== "" : tool.isMarked)) {
+      // A container runtime that goes away ends what runs in it as if all were well.
+      throw new KubeError(null, "the connection ended before the end of a command was heard of");
+    }
     void tool.leave();
     return { exitCode, stdout: tool.stdout, stderr: tool.stderr };
   } catch (error) {
@@ -74,6 +87,11 @@ class RunningTool {
   constructor(stream: ExecStream, mark: string) {
     this.#stream = stream;
     this.#finder = new MarkFinder(mark);
+  }
+
+  /** It told its exit code itself. */
+  get isMarked(): boolean {
+    return this.#trailer !== null;
   }
 
   async feed(input: (() => AsyncIterable<Uint8Array>) | undefined): Promise<void> {

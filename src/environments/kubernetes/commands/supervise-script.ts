@@ -6,26 +6,44 @@ import { commandMark } from "../../guest/end-processes.ts";
 //
 // Arguments: the folder, the next piece of each stream, the last that was taken away, how many may lie there, whether
 // it may be started.
-// Input: the words of the command as counted lists that end with NUL each, then lines: `o 3` (pieces up to 3 are
+// Input: the words of the command as counted lists that end with NUL each, then what is placed before it starts (paths
+// after E, R and P as for a copy, archives as A and their length), then lines: `o 3` (pieces up to 3 are
 // here), `e 3`, and `q` (all is well, forget it).
-// Output: `h` (it has been started), `o 3 512` and `e 3 512` with so many bytes after it, `x 0 0` (its exit code, what
+// Output: `f` (what was to be placed could not be, nothing was started), `h` (it has been started), `o 3 512` and `e 3 512` with so many bytes after it, `x 0 0` (its exit code, what
 // the memory limit killed meanwhile), `g` (it is gone without an exit code).
 const script = `d=$1 out=$2 err=$3 hadOut=$4 hadErr=$5 most=$6 may=$7
 own=$PATH; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 words() { local -n into=$1; local count word; into=(); IFS= read -r -d '' count || exit 3
   while ((count-- > 0)); do IFS= read -r -d '' word || exit 3; into+=("$word"); done; }
 words vars; words odd; words argv; words rest; mark=\${rest[0]} end=\${rest[1]} cwd=\${rest[2]}
+files=(); IFS= read -r -d '' count || exit 3
+while ((count-- > 0)); do IFS= read -r -d '' word || exit 3
+  case $word in A*) IFS= read -r -N "\${word#A}" word || exit 3; word=A$word;; esac; files+=("$word"); done
+there() { [ -e "$1" ] || [ -L "$1" ]; }
+place() ( mode=; shopt -s dotglob nullglob; set -o pipefail
+  for word in "\${files[@]}"; do case $word in
+    E|R|P) mode=$word;;
+    A*) printf %s "\${word#A}" | base64 -d | ${commandMark}=tool LC_ALL=C LD_PRELOAD= tar -x -p -f - -C / || exit 1;;
+    *) case $mode in
+      E) rm -rf -- "$word"/* || exit 1;;
+      R) there "$word" && { rm -rf -- "$word" || exit 1; there "$word" && exit 1; };;
+      P) [ -d "$word" ] || mkdir -p -- "$word" || exit 1;; esac;;
+  esac; done )
 kills() { local name value file; killed=0; for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
   [ -r "$file" ] || continue; while read -r name value; do [ "$name" = oom_kill ] && killed=$value; done < "$file"; done; } 2>/dev/null
-spool() { local s=$1 n=1 size; exec 5>&- 6>&-
+plain() { local LC_ALL=C; text=; IFS= read -r -d '' text < "$1"; ((\${#text} == $2)); } 2>/dev/null
+spool() { local s=$1 n=1 size text last; exec 5>&- 6>&-
   while :; do
     while [ -e "$d/$s.$((n - most))" ]; do read -r -t 0.05 -u 8; done
     dd bs=65536 count=1 of="$d/$s.$n" 2>"$d/$s.log" || exec cat >/dev/null
     size=; { read -r; read -r; read -r size _; } < "$d/$s.log"
     case $size in ''|*[!0-9]*) size=$(wc -c < "$d/$s.$n");; esac
     ((size > 0)) || return
+    last=; if ((size <= 256)) && plain "$d/$s.$n" "$size" && [[ $text == *"$end" ]]; then last=1; fi
     echo "$size" > "$d/$s.$n.s" || exec cat >/dev/null
-    echo >&9; ((n++)); ((size >= 8192)) || read -r -t 0.01 -u 8
+    echo >&9
+    if [ -n "$last" ]; then if IFS= read -r -N 1 _; then exec cat >/dev/null; fi; return; fi
+    ((n++)); ((size >= 8192)) || read -r -t 0.01 -u 8
   done; } 2>/dev/null
 supervise() { local code before
   exec 8<>"$d/rest" 9<>"$d/wake"; echo "$BASHPID" > "$d/pid"
@@ -46,9 +64,13 @@ acks() { local s n k; local -a files; local -A had=([o]=$hadOut [e]=$hadErr)
     [ \${#files[@]} -eq 0 ] || rm -f "\${files[@]}"; had[$s]=$n
   done
   if [ "$s" = q ]; then rm -rf "$d"; echo >&9; else kill -KILL $$; fi; } 2>/dev/null
-send() { local size; read -r size < "$d/$1.$2.s" && printf '%s %s %s\\n' "$1" "$2" "$size" && cat "$d/$1.$2" || exit 1; }
+send() { local size text LC_ALL=C; read -r size < "$d/$1.$2.s" && printf '%s %s %s\\n' "$1" "$2" "$size" || exit 1
+  if ((size <= 4096)) && plain "$d/$1.$2" "$size"; then printf %s "$text"; else cat "$d/$1.$2" || exit 1; fi; }
 if [ "$may" = 1 ] && { [ -d "\${d%/*}" ] || mkdir -p "\${d%/*}"; } && mkdir "$d" 2>/dev/null; then
   mkfifo "$d/wake" "$d/rest" || exit 5
+  if [ \${#files[@]} -gt 0 ] && ! place </dev/null >/dev/null 2>&1; then
+    rm -rf "$d"; echo f; while read -r s n && [ "$s" != q ]; do :; done; exit 0
+  fi; unset files
   supervise </dev/null >/dev/null 2>&1 &
 fi
 [ -p "$d/rest" ] || { echo g; exit 0; }

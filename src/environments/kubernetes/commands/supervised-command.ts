@@ -2,6 +2,7 @@ import { RolloutError } from "../../../base/rollout-error.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
 import type { OutputSink } from "../../environment.ts";
 import type { ExecStream } from "../connection/exec-stream.ts";
+import { KubeError } from "../connection/kube-error.ts";
 import { FrameReader, type Frame } from "./frame-reader.ts";
 import { MarkedOutput } from "./marked-output.ts";
 import type { PodShell } from "./pod-shell.ts";
@@ -11,16 +12,25 @@ const killedCode = 137;
 // The mark follows the exit code in a moment, unless the disk was full and the output is lost.
 const tailMs = 30_000;
 const mostEmptyTries = 3;
+const noFiles = Buffer.from("0\0");
 
 export interface CommandEnd {
   readonly exitCode: number;
   readonly outOfMemory: boolean;
 }
 
+/** Files that a supervisor places before it starts its command. */
+export interface CommandFiles {
+  readonly bytes: Buffer;
+  /** Told when they are in place. */
+  readonly onPlaced: () => void;
+}
+
 export interface SupervisedCommandOptions {
   readonly folder: string;
   /** The words of the command as the supervisor reads them. */
   readonly words: Buffer;
+  readonly files: CommandFiles | undefined;
   readonly endMark: string;
   readonly stdout: OutputSink;
   readonly stderr: OutputSink;
@@ -38,6 +48,7 @@ export class SupervisedCommand {
   #isStarted = false;
   #exit: { readonly exitCode: number; readonly memoryKills: number } | null = null;
   #isGone = false;
+  #isUnplaced = false;
   /** How often a connection ended in order and brought nothing. */
   #emptyTries = 0;
 
@@ -49,7 +60,7 @@ export class SupervisedCommand {
   }
 
   /** Starts it and hands on all that it prints until it has ended, over as many connections as that takes. */
-  async follow(signal: AbortSignal): Promise<CommandEnd> {
+  async follow(signal: AbortSignal): Promise<CommandEnd | "unplaced"> {
     const { life, clock } = this.#shell.options;
     const leaving = new AbortController();
     const lost = life.whenEnded(leaving.signal).then((end) => {
@@ -72,10 +83,11 @@ export class SupervisedCommand {
     }
   }
 
-  async #followLong(signal: AbortSignal): Promise<CommandEnd> {
+  async #followLong(signal: AbortSignal): Promise<CommandEnd | "unplaced"> {
     for (;;) {
       const before = this.#next.o + this.#next.e;
       await this.#shell.untilHeard(signal, () => this.#connect(signal));
+      if (this.#isUnplaced) return "unplaced";
       if (this.#exit !== null && (this.#isGone || this.#isWhole())) break;
       if (this.#isGone) {
         // Somebody has killed the supervisor with all else.
@@ -96,7 +108,7 @@ export class SupervisedCommand {
   }
 
   async #connect(signal: AbortSignal): Promise<void> {
-    const { folder, words } = this.#options;
+    const { folder, words, files } = this.#options;
     // What was said before the connection was lost may not have been heard.
     const had = { o: Math.max(0, this.#next.o - 1 - mostPieces), e: Math.max(0, this.#next.e - 1 - mostPieces) };
     const options = { folder, next: this.#next, had, mayStart: !this.#isStarted };
@@ -106,7 +118,8 @@ export class SupervisedCommand {
     let isDone = false;
     try {
       const heard = (["o", "e"] as const).map((which) => `${which} ${this.#next[which] - 1}\n`);
-      await stream.write(Buffer.concat([words, Buffer.from(heard.join(""))]));
+      const placed = this.#isStarted || files === undefined ? noFiles : files.bytes;
+      await stream.write(Buffer.concat([words, placed, Buffer.from(heard.join(""))]));
       isDone = await this.#listen(stream, signal);
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -139,7 +152,7 @@ export class SupervisedCommand {
         const frames = reader.read(part.bytes);
         if (frames === null) throw new RolloutError("exec_failed", "the command's supervisor makes no sense");
         for (const frame of frames) await this.#take(frame, stream, skip);
-        if (this.#isGone || (this.#exit !== null && this.#isWhole())) return true;
+        if (this.#isUnplaced || this.#isGone || (this.#exit !== null && this.#isWhole())) return true;
         if (this.#exit !== null) tail ??= clock.startTimer(tailMs, cut);
       }
     } catch (error) {
@@ -152,6 +165,8 @@ export class SupervisedCommand {
 
   #endedEarly(exitCode: number, complaint: string): boolean {
     if (this.#isStarted || exitCode === killedCode) return false;
+    // A supervisor says at once that it is there: it is its container runtime that has gone.
+    if (exitCode === 0) throw new KubeError(null, "the connection ended before anything was heard of the command");
     throw new RolloutError(
       "task_unfit",
       `a command cannot be supervised in this image (exit code ${exitCode}): ${complaint.trim()}`,
@@ -160,7 +175,10 @@ export class SupervisedCommand {
   }
 
   async #take(frame: Frame, stream: ExecStream, skip: { o: number; e: number }): Promise<void> {
-    if (frame.kind === "started") this.#isStarted = true;
+    if (frame.kind === "started") {
+      if (!this.#isStarted) this.#options.files?.onPlaced();
+      this.#isStarted = true;
+    } else if (frame.kind === "unplaced") this.#isUnplaced = true;
     else if (frame.kind === "gone") this.#isGone = true;
     else if (frame.kind === "exit") this.#exit = frame;
     else {

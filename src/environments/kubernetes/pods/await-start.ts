@@ -10,6 +10,8 @@ export interface AwaitStartOptions {
   readonly name: string;
   /** What people call it. */
   readonly label: string;
+  /** Told what it waits for, as the log is. */
+  readonly onWait?: (words: string) => void;
   readonly signal: AbortSignal;
 }
 
@@ -26,6 +28,7 @@ export async function awaitStart(
     if (words === "" || words === told) return;
     told = words;
     log.write("info", `${label} ${words}`);
+    options.onWait?.(words);
   };
   const look = (pod: Pod | null, isEnough: (step: StartStep) => boolean): StartStep | undefined => {
     const step = startStep(pod, label);

@@ -9,7 +9,8 @@ import { labelsAnnotation, labelValues, ownLabel, podLabel, sessionLabel } from 
 /** Where trials put things; who may not write to the root of the image gets a volume there. */
 export const trialPaths: readonly string[] = ["/logs", "/tests", "/oracle"];
 
-const pullPolicies = { missing: "IfNotPresent", always: "Always", never: "Never" } as const;
+/** When a node pulls an image, in the cluster's words. */
+export const pullPolicies = { missing: "IfNotPresent", always: "Always", never: "Never" } as const;
 
 export interface PodPlanOptions {
   readonly request: Pick<CreateEnvironmentRequest, "image" | "limits" | "labels">;
@@ -26,23 +27,30 @@ export function planPod(options: PodPlanOptions): Record<string, unknown> {
   const pod = {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: {
-      name,
-      labels: {
-        ...config.labels,
-        ...labelValues(request.labels),
-        [ownLabel]: "kubernetes",
-        [sessionLabel]: session,
-        [podLabel]: name,
-      },
-      annotations: { ...config.annotations, [labelsAnnotation]: JSON.stringify(request.labels) },
-    },
+    metadata: planMetadata({ config, name, session, labels: request.labels }),
     spec: { ...planPlace(config), containers: [planContainer(options)], volumes: planVolumes(options) },
   };
   return config.pod_patch === undefined ? pod : mergePatch(pod, config.pod_patch);
 }
 
-function planPlace(config: KubernetesConfig): Record<string, unknown> {
+/** What tells our Pods from others, and whose they are. */
+export function planMetadata(options: {
+  readonly config: KubernetesConfig;
+  readonly name: string;
+  readonly session: string;
+  readonly labels: Readonly<Record<string, string>>;
+}): Record<string, unknown> {
+  const { config, name, session, labels } = options;
+  const own = { [ownLabel]: "kubernetes", [sessionLabel]: session, [podLabel]: name };
+  return {
+    name,
+    labels: { ...config.labels, ...labelValues(labels), ...own },
+    annotations: { ...config.annotations, [labelsAnnotation]: JSON.stringify(labels) },
+  };
+}
+
+/** Where a Pod runs and as whom. */
+export function planPlace(config: KubernetesConfig): Record<string, unknown> {
   const { resources, security_context: security } = config;
   return {
     restartPolicy: "Never",

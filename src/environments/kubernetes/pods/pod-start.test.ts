@@ -24,9 +24,16 @@ test.for([
   });
 });
 
-test("a pull that may be the network's fault is left to the kubelet", () => {
-  const state = { waiting: { reason: "ErrImagePull", message: "dial tcp: i/o timeout" } };
-  expect(startStep(podWith(state), "trial").kind).toBe("starting");
+test.for([
+  ["a pull that may be the network's fault", "ErrImagePull", "dial tcp: i/o timeout"],
+  ["a runtime that is away", "ImageInspectError", "rpc error: code = Unavailable desc = connection error"],
+  [
+    "a runtime that goes away",
+    "CreateContainerError",
+    "rpc error: code = Unavailable desc = error reading from server",
+  ],
+] as const)("%s is left to the kubelet", ([, reason, message]) => {
+  expect(startStep(podWith({ waiting: { reason, message } }), "trial").kind).toBe("starting");
 });
 
 test("a node without room is a matter of allocation, which may pass", () => {

@@ -7,6 +7,9 @@ const toolsHint = "use an image that has `sh`, `sleep` and `bash`, which runs th
 const definitePull =
   /not found|manifest unknown|unauthorized|denied|forbidden|invalid|no match for platform|unsupported/i;
 
+// A runtime that is not there at the moment, in the kubelet's words; it is asked again until it is.
+const runtimeAway = /rpc error: code = (Unavailable|Canceled|DeadlineExceeded)|\.sock: connect: |transport is closing/;
+
 /** How far a Pod has come on its way to run. */
 export type StartStep =
   | { readonly kind: "running" }
@@ -51,6 +54,7 @@ type Fail = (code: ErrorCode, words: string, transient: boolean, hint?: string) 
 
 function judgeWaiting({ reason = "", message = "" }: { reason?: string; message?: string }, fail: Fail): StartStep {
   const words = [reason, message].filter((word) => word !== "").join(": ");
+  if (runtimeAway.test(message)) return { kind: "starting", words };
   switch (reason) {
     case "InvalidImageName":
     case "ErrImageNeverPull":

@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test, type TestContext } from "vitest";
+import type { Log } from "../../src/base/log.ts";
+import { RolloutError } from "../../src/base/rollout-error.ts";
+import { runScript } from "../../src/environments/conformance/run-command.ts";
+import type { KubeClient } from "../../src/environments/kubernetes/connection/kube-client.ts";
+import { cannotRun } from "../e2e/rollout-cli.ts";
+import { adminKubeconfig, nodeName } from "../kubernetes-rig/cluster-places.ts";
+import { findCluster, testImage } from "../kubernetes-rig/find-cluster.ts";
+import { openApi, openRoom, testLimits } from "./kubernetes/cluster-room.ts";
+import { openKubernetes } from "./kubernetes/open-kubernetes.ts";
+
+const never = new AbortController().signal;
+const cluster = await findCluster();
+const pods = "/api/v1/namespaces/default/pods";
+
+function needsCluster(context: TestContext): void {
+  if (cluster.reason !== null) cannotRun(context, cluster.reason);
+}
+
+async function failureOf(work: Promise<unknown>): Promise<RolloutError> {
+  const error: unknown = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(RolloutError);
+  return error as RolloutError;
+}
+
+async function makeObject(api: KubeClient, path: string, json: Record<string, unknown>): Promise<void> {
+  const { name } = json["metadata"] as { name: string };
+  await api.json({ method: "POST", path, json, signal: never });
+  onTestFinished(
+    async () => void (await api.json({ method: "DELETE", path: `${path}/${name}`, signal: never }).catch(() => {})),
+  );
+}
+
+test("a Pod that somebody deletes is lost, with the reason", async (context) => {
+  needsCluster(context);
+  const { create } = await openRoom(cluster.env);
+  const api = await openApi(cluster.env);
+  const environment = await create();
+  const running = failureOf(runScript(environment, "sleep 600", { signal: never }));
+  await sleep(500);
+  await api.json({ method: "DELETE", path: `${pods}/${environment.id}`, signal: never });
+  const error = await running;
+  expect(error).toMatchObject({ code: "environment_lost", transient: true });
+  expect(error.message).toMatch(/deleted/);
+});
+
+test("a Pod whose main process was killed is lost", async (context) => {
+  needsCluster(context);
+  const { create } = await openRoom(cluster.env);
+  const environment = await create();
+  const error = await failureOf(runScript(environment, "kill -TERM 1; sleep 600", { signal: never }));
+  expect(error).toMatchObject({ code: "environment_lost", transient: true });
+  expect(error.message).toMatch(/ended/);
+});
+
+test("more processors than any node has are told in the scheduler's words", async (context) => {
+  needsCluster(context);
+  const { create } = await openRoom(cluster.env, { requests_ratio: 1, schedule_limit_sec: 3 });
+  const error = await failureOf(create({ limits: { ...testLimits, cpus: 4000 } }));
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error.message).toMatch(/Insufficient cpu/);
+});
+
+test("a node that nobody has is told in the scheduler's words", async (context) => {
+  needsCluster(context);
+  const { create } = await openRoom(cluster.env, { node_selector: { pool: "nowhere" }, schedule_limit_sec: 3 });
+  expect((await failureOf(create())).message).toMatch(/node selector|affinity/);
+});
+
+test("a quota that is used up is waited for, then told", async (context) => {
+  needsCluster(context);
+  const api = await openApi(cluster.env);
+  const namespace = `rollout-quota-${randomUUID().slice(0, 8)}`;
+  await makeObject(api, "/api/v1/namespaces", { metadata: { name: namespace } });
+  const quota = { metadata: { name: "few" }, spec: { hard: { pods: "1" } } };
+  await makeObject(api, `/api/v1/namespaces/${namespace}/resourcequotas`, quota);
+  const { create } = await openRoom(cluster.env, { namespace });
+  const impatient = await openRoom(cluster.env, { namespace, schedule_limit_sec: 3 });
+  const first = await create();
+  const error = await failureOf(impatient.create());
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error.message).toMatch(/exceeded quota/);
+  const second = create();
+  await sleep(1000);
+  await first.destroy(never);
+  expect((await second).workdir).toBe("/");
+});
+
+test.for([
+  ["a name that is none", "Not A Name", /InvalidImageName|couldn't parse|invalid/i],
+  ["a registry that does not answer", "127.0.0.1:9/nothing:1", /connection refused/],
+] as const)("an image with %s fails its pull", async ([, image, words], context) => {
+  needsCluster(context);
+  const { create } = await openRoom(cluster.env);
+  const error = await failureOf(create({ image }));
+  expect(error.code).toBe("image_pull_failed");
+  expect(error.message).toMatch(words);
+});
+
+test("what the memory limit killed is told", async (context) => {
+  needsCluster(context);
+  const { create } = await openRoom(cluster.env);
+  const environment = await create({ limits: { ...testLimits, memoryBytes: 64 * 2 ** 20 } });
+  const script = "head -c 300000000 /dev/zero | tail; true";
+  expect((await runScript(environment, script, { signal: never })).outOfMemory).toBe(true);
+});
+
+test("nothing is left of a creation that failed or was aborted", async (context) => {
+  needsCluster(context);
+  const { create, provider } = await openRoom(cluster.env, { node_selector: { pool: "nowhere" } });
+  const labels = { "rollout-test": randomUUID() };
+  const controller = new AbortController();
+  const creating = failureOf(create({ labels, signal: controller.signal }));
+  await sleep(500);
+  const reason = new RolloutError("exec_failed", "the deadline of the test");
+  controller.abort(reason);
+  expect(await creating).toBe(reason);
+  expect(await provider.findEnvironments(labels, never)).toEqual([]);
+});
+
+async function cordon(api: KubeClient, isClosed: boolean): Promise<void> {
+  const json = { spec: { unschedulable: isClosed ? true : null } };
+  const contentType = "application/merge-patch+json";
+  await api.json({ method: "PATCH", path: `/api/v1/nodes/${nodeName}`, json, contentType, signal: never });
+}
+
+test("a node that takes no Pods is waited for and told, and used as soon as it takes them again", async (context) => {
+  needsCluster(context);
+  if (cluster.env["KUBECONFIG"] !== adminKubeconfig) cannotRun(context, "only a cluster of our own may be disturbed");
+  const api = await openApi(cluster.env);
+  await cordon(api, true);
+  onTestFinished(() => cordon(api, false));
+  const impatient = await openRoom(cluster.env, { schedule_limit_sec: 1 });
+  const error = await failureOf(impatient.create());
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error.message).toMatch(/unschedulable/);
+  const told = Promise.withResolvers<string>();
+  const log: Log = {
+    write: (_level, words) => {
+      if (/waits for a node:.*unschedulable/.test(words)) told.resolve(words);
+    },
+  };
+  const provider = await openKubernetes(cluster.env, { requests_ratio: 0.02 }, log);
+  onTestFinished(() => provider[Symbol.asyncDispose]());
+  const name = `test-${randomUUID()}`;
+  const given = { image: testImage, name, limits: testLimits, place: [], labels: {}, signal: never };
+  const creating = provider.createEnvironment(given);
+  expect(await Promise.race([told.promise, creating.then(() => "it did not wait")])).toMatch(/unschedulable/);
+  await cordon(api, false);
+  const environment = await creating;
+  expect((await runScript(environment, "echo on", { signal: never })).stdout.toString()).toBe("on\n");
+  await environment.destroy(never);
+});
+
+test("a Pod that is evicted is lost, in the cluster's words", async (context) => {
+  needsCluster(context);
+  const { create } = await openRoom(cluster.env);
+  const api = await openApi(cluster.env);
+  const environment = await create();
+  const running = failureOf(runScript(environment, "sleep 600", { signal: never }));
+  await sleep(500);
+  const json = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: environment.id } };
+  await api.json({ method: "POST", path: `${pods}/${environment.id}/eviction`, json, signal: never });
+  const error = await running;
+  expect(error).toMatchObject({ code: "environment_lost", transient: true });
+  expect(error.message).toMatch(/EvictionByEvictionAPI/);
+});
