@@ -31,6 +31,14 @@ describe("a secret is taken out", () => {
     expect(text(`${key.value}${key.value} ${key.value}`)).toBe("[redacted:KEY][redacted:KEY] [redacted:KEY]");
   });
 
+  test("in URL-encoded form, as other libraries write it", () => {
+    const redactor = createRedactor([{ name: "KEY", value: "p@ss/wo rd!(1)" }]);
+    const text = (value: string): string => redactor.text(value);
+    expect(text("a=p%40ss/wo%20rd%21%281%29&")).toBe("a=[redacted:KEY]&");
+    expect(text("a=p%40ss%2Fwo%20rd%21%281%29&")).toBe("a=[redacted:KEY]&");
+    expect(text("a=p%40ss%2fwo%20rd!(1)&")).toBe("a=[redacted:KEY]&");
+  });
+
   test("in URL-encoded form, of a path and of a form", () => {
     const text = textOf("KEY", "p@ss word!(1)");
     expect(text(`https://h/?k=${encodeURIComponent("p@ss word!(1)")}`)).toBe("https://h/?k=[redacted:KEY]");

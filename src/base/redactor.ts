@@ -127,9 +127,17 @@ function plainForms(value: string): string[] {
     toByteString(Buffer.from(value)),
     toByteString(Buffer.from(json)),
     asciiJson,
-    encodeURIComponent(value),
     formEncoded,
+    ...urlForms(value),
   ];
+}
+
+// Which characters are left as they are, and how the others are written, differs from one library to the next.
+function urlForms(value: string): string[] {
+  const usual = encodeURIComponent(value);
+  const strict = usual.replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  const forms = [usual, strict].flatMap((form) => [form, form.replaceAll("%2F", "/")]);
+  return forms.flatMap((form) => [form, form.replace(/%[\dA-F]{2}/g, (escape) => escape.toLowerCase())]);
 }
 
 // A value inside a longer base64 text starts at one of three alignments; the characters it shares with its neighbours are cut off.
