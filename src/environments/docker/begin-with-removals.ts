@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { ExecRequest } from "../environment.ts";
 import type { ToolMarks } from "../integrity/tool-marks.ts";
+import { isRoot } from "./is-root.ts";
 
 // Chosen so that hardly any command ends with it by itself.
 const refusedCode = 121;
@@ -15,10 +16,9 @@ export function beginWithRemovals(
   user: string,
   tools: ToolMarks,
 ): ExecRequest | null {
-  const isRoot = /^(root|0)?(:|$)/.test(user);
   const rm = ["/usr/bin/rm", "/bin/rm"].find((path) => tools.has(path));
   // Only bash becomes another bash without a trace in its variables.
-  if (!isRoot || rm === undefined || request.command[0] !== "bash") return null;
+  if (!isRoot(user) || rm === undefined || request.command[0] !== "bash") return null;
   const mark = `rollout-${randomUUID()}`;
   const shell = ["bash", "--norc", "-p", "-c", script];
   return { ...request, command: [...shell, mark, rm, ...paths, mark, ...request.command] };

@@ -8,6 +8,7 @@ import { demuxOutput } from "./connection/demux-output.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import { EngineError, hasStatus } from "./connection/engine-error.ts";
 import { commandMark, planEndCommand } from "../guest/end-processes.ts";
+import { isRoot } from "./is-root.ts";
 
 // Processes that were killed hold their streams open for a moment at most.
 const settleMs = 5000;
@@ -206,7 +207,7 @@ export class ContainerCommands {
       const isAlone = this.#marks.size === 1;
       let since = "";
       // Even root may not look into another user's processes without further privileges; that user may.
-      if (!/^(root|0)?(:|$)/.test(user)) {
+      if (!isRoot(user)) {
         const command = planEndCommand({ mark, isAlone: false, since });
         since = (await this.runTool(command, deadline.signal, { user })).output.trim();
         if (!/^\d*$/.test(since)) since = "";

@@ -133,19 +133,22 @@ export class ContainerFiles {
   }
 
   #isMounted(target: string): boolean {
+    return this.#mounted.includes(checkTarget(target));
+  }
+
+  get #mounted(): readonly string[] {
     const { logs, mountPoints } = this.#options;
-    return [...mountPoints, ...(logs === null ? [] : [logsPath])].includes(checkTarget(target));
+    return logs === null ? mountPoints : [...mountPoints, logsPath];
   }
 
   async #placeAll(items: readonly Placement[], signal: AbortSignal): Promise<void> {
-    const { engine, id, commands, logs, root, standing, stillness, isRunning } = this.#options;
+    const { engine, id, commands, root, standing, stillness, isRunning } = this.#options;
     if (root !== null && isRunning() && (await root.tryUnlink(items))) return;
     const rest = await this.#placeFromOutside(items, signal);
     if (rest.length === 0) return;
     const known = this.#isFresh ? standing : null;
     this.#isFresh = false;
-    const mounted = [...this.#options.mountPoints, ...(logs === null ? [] : [logsPath])];
-    await stillness.disturb(() => copyIn(rest, { engine, id, commands, mounted, known, signal }));
+    await stillness.disturb(() => copyIn(rest, { engine, id, commands, mounted: this.#mounted, known, signal }));
   }
 
   // What this machine can reach itself; gives back the rest.
