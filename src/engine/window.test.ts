@@ -164,6 +164,46 @@ describe("runWindow", () => {
     expect(order).toEqual(["start 0", "start 1", "again 0", "start 2"]);
   });
 
+  test("a unit that tidies up leaves its place to the next, and the window ends after both", async () => {
+    const order: string[] = [];
+    await runWindow(
+      options(makeUnits(2), 1, async ({ id }, slot) => {
+        order.push(`start ${id}`);
+        slot.leave();
+        slot.leave();
+        await tick();
+        if (id === 0) await tick().then(tick).then(tick);
+        order.push(`end ${id}`);
+      }),
+    );
+    expect(order).toEqual(["start 0", "start 1", "end 1", "end 0"]);
+  });
+
+  test.each([
+    [1, 2],
+    [3, 6],
+    [20, 24],
+  ])("of %i units never more than as many again, and never more than four, tidy up", async (limit, most) => {
+    let there = 0;
+    let seen = 0;
+    const stopping = new AbortController();
+    const work = runWindow(
+      options(
+        makeUnits(60),
+        limit,
+        async (_unit, slot) => {
+          seen = Math.max(seen, ++there);
+          slot.leave();
+          for (let turn = 0; turn < 5; turn++) await tick();
+          there--;
+        },
+        { signal: stopping.signal },
+      ),
+    );
+    expect(await work).toEqual([]);
+    expect(seen).toBe(most);
+  });
+
   test("a wait that rejects still takes the place back, so that the count stays right", async () => {
     let most = 0;
     let running = 0;

@@ -4,7 +4,12 @@ import type { Gate } from "./gate.ts";
 export interface Slot {
   /** Gives the place back while `wait` runs, then takes one again ahead of units that have not started. */
   lendWhile<T>(wait: () => Promise<T>): Promise<T>;
+  /** Gives the place back for good: what the unit still does is tidying up. Keeps it where enough others are at that. */
+  leave(): void;
 }
+
+// So few that hardly more is there than was asked for, and enough that a window of one or four never waits for it.
+const mostLeaving = 4;
 
 export interface WindowOptions<U> {
   /** In plan order. */
@@ -30,18 +35,31 @@ export async function runWindow<U>(options: WindowOptions<U>): Promise<U[]> {
   const queue = new TurnQueue(options.units, options.laneOf, options.groupsOf);
   const bugs: unknown[] = [];
   let running = 0;
+  let leaving = 0;
 
   await new Promise<void>((resolve) => {
     const isOpen = (): boolean => options.gate?.isOpen ?? true;
     const isStopped = (): boolean => options.signal.aborted || bugs.length > 0;
     const start = (unit: U, groups: readonly string[]): void => {
       running++;
-      const slot: Slot = { lendWhile: (wait) => places.lendWhile(groups, wait) };
+      let hasLeft = false;
+      const slot: Slot = {
+        lendWhile: (wait) => places.lendWhile(groups, wait),
+        leave: () => {
+          if (hasLeft || leaving >= Math.min(mostLeaving, options.limit)) return;
+          hasLeft = true;
+          leaving++;
+          places.release(groups);
+        },
+      };
       runUnit(() => options.run(unit, slot))
         .catch((error: unknown) => bugs.push(error))
         .finally(() => {
           running--;
-          places.release(groups);
+          if (hasLeft) {
+            leaving--;
+            fill();
+          } else places.release(groups);
         });
     };
     const fill = (): void => {

@@ -23,6 +23,8 @@ export interface Capabilities {
   readonly network: readonly ("none" | "allow")[];
   /** The files of an environment can be saved, and others started from them; absent means no. */
   readonly snapshots?: boolean | undefined;
+  /** One that is being removed is in nobody's way, so that the next may start meanwhile; absent means no. */
+  readonly removalOverlaps?: boolean | undefined;
 }
 
 export type NetworkPolicy = "full" | "none" | { readonly allow: readonly string[] };

@@ -31,6 +31,15 @@ describe("a budget", () => {
     );
   });
 
+  test("R36: what a trial spent counts before the next one starts beside its removal", async () => {
+    const job = await runJobOnRig({
+      config: { n_attempts: 10, n_concurrent_trials: 1, budget: { cost_usd: 1 } },
+      capabilities: { removalOverlaps: true },
+      script: { execute: spends({ cost_usd: 0.3 }) },
+    });
+    expect(job.result).toMatchObject({ completed_trials: 4, skipped_trials: 6, stopped_by_budget: true });
+  });
+
   test("R28: it sums what the environment costs and what the agent reports", async () => {
     const job = await runJobOnRig({
       config: { n_attempts: 5, n_concurrent_trials: 1, budget: { cost_usd: 1 } },

@@ -155,13 +155,17 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     signal: stopping.signal,
     async run(trial, slot) {
       running++;
-      const result = await runTrial(trial, context, slot, (known) => recorder.record(trial.index, known));
+      const result = await runTrial(trial, context, slot, async (known) => {
+        const recorded = recorder.record(trial.index, known);
+        // Now rather than at the end: the next trial may start while this one's environment is removed.
+        spend();
+        await recorded;
+      });
       running--;
       recorder.count(trial.index, result);
       if (isFailed(result)) failedKey ??= trial.key;
       kept.push(...(result.teardown?.kept ?? []));
       voice.finished(toUnit(result));
-      spend();
     },
   });
 

@@ -203,7 +203,7 @@ function checkStorage({ storage_quota }: DockerConfig, { whyNoQuota }: Engine): 
   });
 }
 
-function planCapabilities({ network, storage_quota }: DockerConfig, canAllow: boolean): Capabilities {
+function planCapabilities({ network, storage_quota, gpus }: DockerConfig, canAllow: boolean): Capabilities {
   // A container that shares another's network, or the host's, cannot be taken out of it.
   const canLeave = network === undefined || !/^(host|none|container:.*|ns:.*)$/.test(network);
   return {
@@ -215,5 +215,7 @@ function planCapabilities({ network, storage_quota }: DockerConfig, canAllow: bo
     limits: { cpus: "enforced", memory: "enforced", storage: storage_quota ? "enforced" : "none" },
     network: canLeave ? (canAllow ? ["none", "allow"] : ["none"]) : [],
     snapshots: true,
+    // What a container that is on its way out may still hold: ports of the network it shares, memory of a GPU.
+    removalOverlaps: canLeave && gpus === undefined,
   };
 }

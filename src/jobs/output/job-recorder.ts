@@ -42,14 +42,15 @@ export class JobRecorder {
     this.#notes.push(line);
   }
 
-  /** Resolves once the result is safe from a crash. */
+  /** Counts a result as soon as there is one; resolves once it is safe from a crash. */
   async record(index: number, result: TrialResultFile): Promise<void> {
-    const { journal } = this.#options;
+    const { journal, tally } = this.#options;
+    tally.add(index, result);
     const notes = this.#notes.splice(0).map((line) => journal.append(line));
     await Promise.all([...notes, journal.append({ type: "trial_finished", index, result })]);
   }
 
-  /** Counts a trial that has ended for good. */
+  /** Counts a trial again that has ended for good, with what became of its environment. */
   count(index: number, result: TrialResultFile): void {
     const { tally, journal } = this.#options;
     tally.add(index, result);

@@ -120,7 +120,7 @@ async function runTries(
       areLeftoversEnded: false,
     };
     ledger.beginTry(state);
-    const end = await endTry(state, ledger, budget, onResult);
+    const end = await endTry(state, ledger, budget, slot, onResult);
     if (end.kind === "finished") return end.result;
     ledger.countRetry();
     await keepTryEvidence(paths, earlierTries + budget.used, end.failure.detail, redactor);
@@ -136,7 +136,13 @@ type TryEnd =
   | { readonly kind: "finished"; readonly result: TrialResultFile }
   | { readonly kind: "again"; readonly waitMs: number; readonly failure: Failure };
 
-async function endTry(state: TryState, ledger: TrialLedger, budget: RetryBudget, onResult: OnResult): Promise<TryEnd> {
+async function endTry(
+  state: TryState,
+  ledger: TrialLedger,
+  budget: RetryBudget,
+  slot: Slot,
+  onResult: OnResult,
+): Promise<TryEnd> {
   const { context, paths } = state;
   const lease = new EnvironmentLease(context, context.enterCommandOf(paths.dir));
   let end: TryEnd;
@@ -149,6 +155,7 @@ async function endTry(state: TryState, ledger: TrialLedger, budget: RetryBudget,
     else {
       end = { kind: "finished", result: await finish(ledger, context, paths, outcome, onResult) };
       if (shouldKeep(context.job.environment.preserveEnv, outcome)) lease.keep();
+      else if (context.provider.capabilities.removalOverlaps) slot.leave();
     }
     ledger.beginTeardown();
   }

@@ -39,6 +39,43 @@ describe("giving an environment back", () => {
     expect(reward).toBe(1);
   });
 
+  test.each([
+    [true, ["start", "start", "removed", "removed"]],
+    [false, ["start", "removed", "start", "removed"]],
+  ])("R25: with removals that overlap (%s) the next trial starts meanwhile", async (removalOverlaps, order) => {
+    const seen: string[] = [];
+    const config = { n_attempts: 2, n_concurrent_trials: 1 };
+    const job = await runJobOnRig({
+      config,
+      capabilities: { removalOverlaps },
+      onEvent: ({ type }) => {
+        if (type === "unit_started") seen.push("start");
+      },
+      faults: async ({ operation }) => {
+        if (operation !== "destroy") return;
+        if (removalOverlaps) await until(() => seen.filter((what) => what === "start").length === 2);
+        seen.push("removed");
+      },
+    });
+    expect(seen).toEqual(order);
+    expect(job.result).toMatchObject({ completed_trials: 2, failed_trials: 0 });
+    expect(job.trial("a/set/one__1").teardown).toMatchObject({ kept: [] });
+  });
+
+  test("R25: a removal that failed while the next trial ran is told with its own trial", async () => {
+    const job = await runJobOnRig({
+      config: { n_attempts: 2, n_concurrent_trials: 1 },
+      capabilities: { removalOverlaps: true },
+      faults: async ({ operation, labels }) => {
+        if (operation === "destroy" && labels["rollout.trial-key"]?.endsWith("__1")) throw stuck;
+      },
+    });
+    expect(job.trial("a/set/one__1")).toMatchObject({ reward: 1, error: { type: "environment_teardown_failed" } });
+    expect(job.trial("a/set/one__2")).toMatchObject({ reward: 1, error: null });
+    expect(job.result).toMatchObject({ completed_trials: 2, errors: { environment_teardown_failed: 1 } });
+    expect(job.run.leftBehind).toHaveLength(1);
+  });
+
   test("R25: a reward with only a failed teardown is completed", async () => {
     const job = await runJobOnRig({
       faults: ({ operation }) => {
