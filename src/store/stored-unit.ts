@@ -1,4 +1,4 @@
-import type { ResultBatch, ResultWithScores, StoredResult, StoredScore } from "./run-store.ts";
+import type { ResultBatch, StoredResult, StoredScore } from "./run-store.ts";
 
 /** One unit as a store keeps it: its scores go with its result, so that both are written and read as one. */
 export interface StoredUnit {
@@ -27,22 +27,11 @@ export function groupUnits({ results, scores }: ResultBatch): readonly StoredUni
   return [...units.values()];
 }
 
-/** What a store keeps of a unit, as JSON. */
-export function encodeUnit({ result, scores }: StoredUnit): string {
-  return JSON.stringify({ result, scores });
-}
-
-/** The unit that a store kept and that has a result. */
-export function decodeUnit(text: string): ResultWithScores {
-  return JSON.parse(text) as ResultWithScores;
-}
-
 /** A unit that a store kept, with what is new put over it. */
-export function putOver(known: string, { index, result, scores }: StoredUnit): StoredUnit {
-  const before = JSON.parse(known) as Omit<StoredUnit, "index">;
-  const all = [...before.scores];
+export function putOver(known: StoredUnit, { index, result, scores }: StoredUnit): StoredUnit {
+  const all = [...known.scores];
   for (const score of scores) putScore(all, score);
-  return { index, result: result ?? before.result, scores: all };
+  return { index, result: result ?? known.result, scores: all };
 }
 
 function putScore(scores: StoredScore[], score: StoredScore): void {

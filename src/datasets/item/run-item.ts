@@ -56,7 +56,8 @@ export async function runItem(
             { clock, held: ground.held, random: ground.random, onRetry },
           ),
         );
-  const durationMs = clock.monotonic() - begin.monotonic;
+  // No clock is good for more digits, and each of them would be printed.
+  const durationMs = Math.round((clock.monotonic() - begin.monotonic) * 1000) / 1000;
   const scores = await span.within(() => mark(unit, tried, scorers, { ground, signal: itemSignal, durationMs }));
   // What was done before the end of the run counts; what the end cut off runs again.
   const wasCut = signal.aborted && (tried.execution.error !== null || scores.some(({ error }) => error !== null));

@@ -4,7 +4,8 @@ import type { ProcessOwner } from "../../base/process-owner.ts";
 import { isHolderAlive, lostError } from "../hold.ts";
 import type { ResultBatch, ResultStatus, ResultWithScores, RunEnd, RunHold, RunPlan, RunRecord } from "../run-store.ts";
 import type { Page, PageWish } from "../store.ts";
-import { decodeUnit, encodeUnit, groupUnits, putOver } from "../stored-unit.ts";
+import { groupUnits, putOver } from "../stored-unit.ts";
+import { decodeResult, decodeUnit, encodeUnit } from "../unit-body.ts";
 
 /** Kept as JSON, so that nobody changes it from outside and it comes back as from any other store. */
 interface Unit {
@@ -73,7 +74,7 @@ export class MemoryRun {
   }
 
   results({ after, limit }: PageWish): Page<ResultWithScores> {
-    return this.#page(after, limit, ({ text }) => decodeUnit(text));
+    return this.#page(after, limit, ({ text }, index, status) => decodeResult(index, status, text));
   }
 
   outcomes({ after, limit }: PageWish): Page<{ index: number; status: ResultStatus }> {
@@ -83,7 +84,7 @@ export class MemoryRun {
   #write(batch: ResultBatch): void {
     const encoded = groupUnits(batch).map((unit) => {
       const known = this.#units[unit.index];
-      const whole = known === undefined ? unit : putOver(known.text, unit);
+      const whole = known ? putOver(decodeUnit(unit.index, known.status, known.text), unit) : unit;
       return { index: unit.index, status: whole.result?.status ?? null, text: encodeUnit(whole) };
     });
     // All or nothing: what JSON cannot hold has thrown by now.

@@ -1,7 +1,11 @@
 import type { SqlDialect } from "./sql-database.ts";
 
 /** The steps that bring a store from one version of its tables to the next, oldest first; what was released is never changed. */
-export const migrations: readonly ((dialect: SqlDialect) => readonly string[])[] = [firstTables, scoresWithResults];
+export const migrations: readonly ((dialect: SqlDialect) => readonly string[])[] = [
+  firstTables,
+  scoresWithResults,
+  smallRows,
+];
 
 function firstTables({ serial, counter, name }: SqlDialect): readonly string[] {
   return [
@@ -58,4 +62,9 @@ function scoresWithResults({ place, quote }: SqlDialect): readonly string[] {
     "DROP TABLE rollout_scores",
     "DROP TABLE rollout_results",
   ];
+}
+
+// Rows have been written in fewer words since, which an earlier version does not understand; it does the other way round.
+function smallRows(): readonly string[] {
+  return [];
 }

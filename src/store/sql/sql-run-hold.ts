@@ -1,6 +1,7 @@
 import { lostError } from "../hold.ts";
-import type { ResultBatch, RunEnd, RunHold, RunRecord } from "../run-store.ts";
-import { encodeUnit, groupUnits, putOver, type StoredUnit } from "../stored-unit.ts";
+import type { ResultBatch, ResultStatus, RunEnd, RunHold, RunRecord } from "../run-store.ts";
+import { groupUnits, putOver, type StoredUnit } from "../stored-unit.ts";
+import { decodeUnit, encodeUnit } from "../unit-body.ts";
 import { placeOf } from "./run-rows.ts";
 import type { Insert, SqlDatabase, SqlSession } from "./sql-database.ts";
 
@@ -10,8 +11,6 @@ const units: Insert = {
   keyLength: 1,
   onConflict: "ON CONFLICT (place) DO NOTHING",
 };
-
-const signEveryMs = 1000;
 
 /** The right to write to a run in SQL tables: every transaction first makes sure that the token is still the run's. */
 export class SqlRunHold implements RunHold {
@@ -28,7 +27,7 @@ export class SqlRunHold implements RunHold {
     this.#runNo = runNo;
     this.#token = token;
     const { now, forUpdate } = database.dialect;
-    this.#findRow = `SELECT ${now} - beat_at AS silent_ms FROM rollout_runs WHERE no = ? AND token = ?${forUpdate}`;
+    this.#findRow = `SELECT 1 FROM rollout_runs WHERE no = ? AND token = ?${forUpdate}`;
     this.#touchRow = `UPDATE rollout_runs SET beat_at = ${now} WHERE no = ? AND token = ?`;
   }
 
@@ -69,19 +68,17 @@ export class SqlRunHold implements RunHold {
 
   async #putOver(session: SqlSession, unit: StoredUnit): Promise<void> {
     const place = placeOf(this.#runNo, unit.index);
-    const find = "SELECT body FROM rollout_units WHERE place = ?";
-    const [known] = await session.rows<{ readonly body: string }>(find, [place]);
-    const whole = known === undefined ? unit : putOver(known.body, unit);
+    const find = "SELECT status, body FROM rollout_units WHERE place = ?";
+    const [known] = await session.rows<{ readonly status: ResultStatus | ""; readonly body: string }>(find, [place]);
+    const whole = known ? putOver(decodeUnit(unit.index, known.status || null, known.body), unit) : unit;
     const sql = "UPDATE rollout_units SET status = ?, body = ? WHERE place = ?";
     await session.run(sql, [statusOf(whole), encodeUnit(whole), place]);
   }
 
-  // The row stays locked until the transaction is over: nobody takes the run between this and the writing.
+  // The row stays locked until the transaction is over: nobody takes the run between this and the writing. That it lives is
+  // said by `beat` alone: said with every batch it would be a page more to write for each.
   async #fence(session: SqlSession): Promise<void> {
-    const [row] = await session.rows<{ readonly silent_ms: number }>(this.#findRow, [this.#runNo, this.#token]);
-    if (!row) throw lostError(this.run.id);
-    // A sign of life with every small batch would be a page more to write for each.
-    if (row.silent_ms >= signEveryMs) await session.run(this.#touchRow, [this.#runNo, this.#token]);
+    if ((await session.rows(this.#findRow, [this.#runNo, this.#token])).length === 0) throw lostError(this.run.id);
   }
 }
 

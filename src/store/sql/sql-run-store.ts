@@ -5,7 +5,7 @@ import { finishedError, heldError } from "../hold.ts";
 import type { RunFilter, RunHold, RunPlan, RunRecord, RunStore } from "../run-store.ts";
 import type { Page, PageWish } from "../store.ts";
 import { checkLimit, checkName, takenError } from "../store-error.ts";
-import { decodeUnit } from "../stored-unit.ts";
+import { decodeResult } from "../unit-body.ts";
 import { indexOfPlace, placeOf, runColumns, runRow, toRun, type RunRow, type UnitRow } from "./run-rows.ts";
 import type { SqlDatabase, SqlSession, SqlValue } from "./sql-database.ts";
 import { SqlRunHold } from "./sql-run-hold.ts";
@@ -39,8 +39,8 @@ export function openSqlRunStore(database: SqlDatabase, host: Host): RunStore {
     },
 
     async results(runId, wish) {
-      const { rows, next } = await readUnits(database, runId, wish, "body");
-      return { entries: rows.map(({ body }) => decodeUnit(body)), next };
+      const { rows, next } = await readUnits(database, runId, wish, "status, body");
+      return { entries: rows.map(({ idx, status, body }) => decodeResult(idx, status, body)), next };
     },
 
     async outcomes(runId, wish) {
@@ -54,13 +54,13 @@ async function readUnits(
   database: SqlDatabase,
   runId: string,
   { after, limit }: PageWish,
-  column: "body" | "status",
+  columns: "status, body" | "status",
 ): Promise<{ readonly rows: readonly UnitRow[]; readonly next: number | null }> {
   checkLimit(limit);
   return await database.read(async (session) => {
     const { no } = await runRow(session, database.dialect, runId);
     const rows = await session.rows<UnitRow>(
-      `SELECT ${indexOfPlace} AS idx, ${column} FROM rollout_units
+      `SELECT ${indexOfPlace} AS idx, ${columns} FROM rollout_units
         WHERE place >= ? AND place < ? AND status <> '' ORDER BY place LIMIT ?`,
       [placeOf(no, (after ?? -1) + 1), placeOf(no + 1, 0), limit],
     );

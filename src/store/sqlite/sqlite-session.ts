@@ -2,11 +2,17 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Insert, SqlSession, SqlValue } from "../sql/sql-database.ts";
 import { sqliteError } from "./sqlite-error.ts";
 
+interface Question {
+  readonly statement: StatementSync;
+  readonly names: readonly string[];
+}
+
 /** Statements on one connection, each prepared once. */
 export class SqliteSession implements SqlSession {
   readonly #connection: DatabaseSync;
   readonly #location: string;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #questions = new Map<string, Question>();
   readonly #inserts = new Map<Insert, string>();
 
   constructor(connection: DatabaseSync, location: string) {
@@ -15,7 +21,11 @@ export class SqliteSession implements SqlSession {
   }
 
   async rows<Row>(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.#call(() => this.#prepare(sql).all(...values) as Row[]);
+    return this.#call(() => {
+      const { statement, names } = this.#ask(sql);
+      const rows = statement.all(...values) as unknown as SqlValue[][];
+      return rows.map((row) => toObject(names, row) as Row);
+    });
   }
 
   async run(sql: string, values: readonly SqlValue[] = []): Promise<number> {
@@ -47,6 +57,16 @@ export class SqliteSession implements SqlSession {
     return statement;
   }
 
+  #ask(sql: string): Question {
+    const known = this.#questions.get(sql);
+    if (known) return known;
+    const statement = this.#connection.prepare(sql);
+    statement.setReturnArrays(true);
+    const question = { statement, names: statement.columns().map(({ name }) => name) };
+    this.#questions.set(sql, question);
+    return question;
+  }
+
   #call<T>(work: () => T): T {
     try {
       return work();
@@ -54,4 +74,11 @@ export class SqliteSession implements SqlSession {
       throw sqliteError(error, this.#location);
     }
   }
+}
+
+// The objects that SQLite's own binding makes are tables of hashes, which cost as much to read as the query itself.
+function toObject(names: readonly string[], row: readonly SqlValue[]): Record<string, SqlValue> {
+  const object: Record<string, SqlValue> = {};
+  for (let at = 0; at < names.length; at++) object[names[at] as string] = row[at] as SqlValue;
+  return object;
 }
