@@ -2,8 +2,7 @@ import { plainJson } from "../base/plain-json.ts";
 import { plainText } from "../base/terminal-text.ts";
 import { raceWithSignal } from "../engine/race-with-signal.ts";
 import type { Job } from "../jobs/config/job.ts";
-import { describeBudget } from "../jobs/describe-budget.ts";
-import { budgetOf } from "../jobs/describe-run.ts";
+import { budgetLines } from "../jobs/describe-run.ts";
 import { describeChanges } from "../jobs/resume/job-changes.ts";
 import type { EarlierWork } from "../jobs/resume/open-earlier-work.ts";
 import { planSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
@@ -50,11 +49,7 @@ export async function runJob(
     );
   }
   await probe(prepared, sitting?.trials.length === 0, signal);
-  if (!quiet) {
-    const { length } = sitting?.trials ?? prepared.trials;
-    const lines = describeBudget(budgetOf(prepared, sitting), length, wish.job.nConcurrentTrials);
-    for (const line of lines) terminal.err(`${line}\n`);
-  }
+  if (!quiet) for (const line of budgetLines(prepared, sitting)) terminal.err(`${line}\n`);
 
   const run = await ready.run(sitting);
   const exitCode =

@@ -18,6 +18,7 @@ import {
   isWhole,
   nextCommands,
   ownerOf,
+  resumeCommand,
   startedLine,
   tailOf,
 } from "./describe-run.ts";
@@ -32,6 +33,8 @@ import type { PreparedJob } from "./prepare-job.ts";
 import type { PlannedSitting } from "./resume/plan-sitting.ts";
 import { reopenTrial, takeUp } from "./resume/take-up.ts";
 import { PauseWatch } from "./pause-watch.ts";
+import { describeRaised } from "./raise-budget.ts";
+import { raiseAfterRun, refuseSpentBudget } from "./spent-budget.ts";
 import { RunVoice } from "./run-voice.ts";
 import { StopSwitch } from "./stop-switch.ts";
 import { ImageShelf } from "./trial/image-shelf.ts";
@@ -65,10 +68,11 @@ export interface JobRun {
   readonly unwritten: unknown;
 }
 
-/** Runs a prepared job to its end; every finished result is on disk by then, whatever happened. */
+/** Runs a prepared job to its end; every finished result is on disk by then, whatever happened. Rejects before a start without a budget. */
 export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptions): Promise<JobRun> {
   const { job, redactor, trials: plan } = prepared;
   const { clock, signal, sitting } = options;
+  refuseSpentBudget(prepared, sitting, options.host);
   const earlierSittings = sitting?.sittings ?? [];
   const startedAt = clock.now();
   const from = clock.monotonic();
@@ -102,6 +106,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
 
   let running = 0;
   let endedAt: number | null = null;
+  let hasRest = true;
   using stopping = new StopSwitch(signal, (reason) =>
     voice.emit({
       type: "run_stopping",
@@ -116,7 +121,8 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     jobName: name,
     sittings: [...earlierSittings, describeSitting(startedAt, endedAt, clock.monotonic() - from)],
     isCancelled: signal.aborted,
-    isStoppedByBudget: stopping.isSpent,
+    // A budget that the last trial used up has stopped nothing.
+    isStoppedByBudget: stopping.isSpent && hasRest,
     warnings: voice.warnings,
   });
   const recorder = new JobRecorder({ paths, journal, tally, clock, redactor, log, state });
@@ -165,6 +171,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     },
   });
 
+  hasRest = unstarted.length > 0;
   await reaping;
   await context.images.settle(options.forceSignal);
   const skipped: number[] = [];
@@ -179,8 +186,11 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const { result, failure } = await recorder.close();
   const unwritten =
     failure ?? (await journal.append(endedLine(result, endedAt, skipped)).catch((error: unknown) => error)) ?? null;
-  const next = nextCommands(paths.dir, options.host.cwd, failedKey, isWhole(result, unwritten === null));
-  voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next) });
+  const { cwd } = options.host;
+  const raised = raiseAfterRun(prepared, sitting, result, tally);
+  const resume = isWhole(result, unwritten === null) ? null : resumeCommand(paths.dir, cwd, raised);
+  const next = nextCommands(paths.dir, cwd, failedKey, resume);
+  voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next, describeRaised(raised)) });
   return { dir: paths.dir, result, kept, leftBehind, unwritten };
 }
 

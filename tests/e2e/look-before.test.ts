@@ -137,7 +137,7 @@ describe("plan", () => {
     const room = await makeJobRoom({ budget: { wall_sec: 1, tokens: 100 } });
     const { stdout } = await room.run(["plan", "job.yaml"]);
     expect(stdout).toMatch(
-      /budget for 1 trial, 4 at once:\n {2}wall_sec 1: the deadlines allow \d+ without retries, so it may end .*\n {2}tokens 100: unknown: what agents use/,
+      /budget for 1 trial, 4 at once:\n {2}wall_sec 1: the deadlines allow \d+ without retries; all trials start at once and may finish, so it ends none of them\n {2}tokens 100: unknown: what agents use/,
     );
     const { budget } = JSON.parse((await room.run(["plan", "job.yaml", "--json"])).stdout) as { budget: unknown };
     expect(budget).toEqual([

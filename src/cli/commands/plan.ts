@@ -6,8 +6,7 @@ import { countText } from "../../report/number-text.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import type { ImagePlan } from "../../environments/environment.ts";
 import { loadProviderModule } from "../../environments/registry.ts";
-import { describeBudget } from "../../jobs/describe-budget.ts";
-import { budgetOf } from "../../jobs/describe-run.ts";
+import { budgetLines, budgetOf } from "../../jobs/describe-run.ts";
 import type { PreparedJob } from "../../jobs/prepare-job.ts";
 import { planResources } from "../../jobs/trial/limits.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -49,8 +48,7 @@ export async function planCommand(
   if (options.json) terminal.out(`${plainJson({ schema_version: 1, ...plan }, 2)}\n`);
   else {
     printProblems(prepared.taskProblems, terminal, host.cwd);
-    const budget = describeBudget(budgetOf(prepared, null), plan.trials, plan.concurrency);
-    terminal.out(renderPlan(plan, budget, host.cwd));
+    terminal.out(renderPlan(plan, budgetLines(prepared, null), host.cwd));
   }
   return exitCodes.done;
 }

@@ -352,12 +352,25 @@ test("R36: a budget is that of all sittings, and a job that it stopped goes on w
   const config = { n_concurrent_trials: 1, budget: { cost_usd: 1 } };
   const first = await runJobOnRig({ root, tasks, config, script: { execute: spend } });
   expect(first.result).toMatchObject({ stopped_by_budget: true, skipped_trials: 2 });
+  const end = first.events.at(-1);
+  const more = "rollout resume jobs/job --set budget.cost_usd=3.6";
+  const why =
+    "budget.cost_usd: 1 of 1 is spent; 2 of 3 trials are left, and at the rate so far the job needs about 3 in all";
+  expect(end).toMatchObject({ tail: { notes: [why] } });
+  expect(end?.type === "run_finished" ? end.tail.next[0] : null).toBe(more);
+  const journal = first.text(".rollout/journal.jsonl");
   const { ran, script } = watch({ execute: spend });
-  const second = await resumed(root, { config, script });
+  await expect(resumed(root, { config, script })).rejects.toMatchObject({
+    code: "budget_spent",
+    details: [why],
+    hint: `go on with more: ${more}`,
+  });
   expect(ran).toEqual([]);
-  expect(second.result).toMatchObject({ stopped_by_budget: true, skipped_trials: 2, completed_trials: 1 });
-  const third = await resumed(root, { config: { budget: { cost_usd: 9 } }, script });
-  expect(third.result).toMatchObject({ stopped_by_budget: false, completed_trials: 3, total_cost: 3 });
+  expect(first.text(".rollout/journal.jsonl")).toBe(journal);
+  const third = await resumed(root, { config: { budget: { cost_usd: 3 } }, script });
+  expect(third.result).toMatchObject({ completed_trials: 3, total_cost: 3 });
+  // The last trial used it up; it kept nothing from running.
+  expect(third.result.stopped_by_budget).toBe(false);
 });
 
 test("R36: the time of earlier sittings is spent: nothing starts when it was all there was", async () => {
@@ -374,10 +387,11 @@ test("R36: the time of earlier sittings is spent: nothing starts when it was all
   expect(first.result.total_duration_sec).toBe(150);
   const { ran, script } = watch();
   const config = { n_attempts: 2, budget: { wall_sec: 150 } };
-  const second = await resumed(root, { clock, config, script });
+  await expect(resumed(root, { clock, config, script })).rejects.toMatchObject({
+    code: "budget_spent",
+    hint: "go on with more: rollout resume jobs/job --set budget.wall_sec=370",
+  });
   expect(ran).toEqual([]);
-  expect(second.result).toMatchObject({ stopped_by_budget: true, skipped_trials: 3, total_duration_sec: 150 });
-  expect(second.result).toMatchObject({ started_at: first.result.started_at });
 });
 
 test("R38: a second process is refused with the first one's id and machine, and the directory is free afterwards", async () => {
