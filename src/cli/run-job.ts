@@ -5,7 +5,8 @@ import type { Job } from "../jobs/config/job.ts";
 import { budgetLines } from "../jobs/describe-run.ts";
 import { describeChanges } from "../jobs/resume/job-changes.ts";
 import type { EarlierWork } from "../jobs/resume/open-earlier-work.ts";
-import { planSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
+import { isFailed } from "../jobs/output/trial-result-schema.ts";
+import { planSitting, type PlannedSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
 import type { PreparedJob } from "../jobs/prepare-job.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import { countText } from "../report/number-text.ts";
@@ -43,10 +44,7 @@ export async function runJob(
   const sitting = earlier && (await planSitting(prepared, earlier, { ...wish.wishes, signal }));
   if (sitting && !quiet) {
     for (const line of describeChanges(sitting.changes)) terminal.err(`${plainText(line)}\n`);
-    const left = sitting.trials.length;
-    terminal.err(
-      `taken up again: ${prepared.trials.length - left} of ${countText(prepared.trials.length, "trial")} stay, ${left} to run\n`,
-    );
+    terminal.err(`${describeSittingPlan(prepared, sitting)}\n`);
   }
   await probe(prepared, sitting?.trials.length === 0, signal);
   if (!quiet) for (const line of budgetLines(prepared, sitting)) terminal.err(`${line}\n`);
@@ -68,6 +66,15 @@ export async function runJob(
       `rollout: ${run.result.failed_trials} of ${run.result.total_trials} trials have no reward; see ${run.dir}\n`,
     );
   return exitCode;
+}
+
+function describeSittingPlan({ trials }: PreparedJob, sitting: PlannedSitting): string {
+  const left = sitting.trials.length;
+  if (left > 0)
+    return `taken up again: ${trials.length - left} of ${countText(trials.length, "trial")} stay, ${left} to run`;
+  const failed = [...sitting.settled.values()].filter(({ result }) => result && isFailed(result)).length;
+  const again = failed > 0 ? `; --retry-failed repeats the ${failed} that failed` : "";
+  return `nothing to run: ${trials.length} of ${countText(trials.length, "trial")} finished${again}`;
 }
 
 // Where nothing is left to run, an engine that does not answer keeps nobody from the results.

@@ -1,12 +1,8 @@
-import type { Clock } from "../base/clock.ts";
-import type { Host } from "../base/host.ts";
-import type { LogEntry } from "../base/log.ts";
 import { messageOf } from "../base/rollout-error.ts";
 import { shownPath } from "../base/shown-path.ts";
 import { AbortReason } from "../engine/abort-reason.ts";
 import { Gate } from "../engine/gate.ts";
 import { runWindow } from "../engine/window.ts";
-import type { RunListener } from "../store/run.ts";
 import { removeAbandoned } from "./remove-abandoned.ts";
 import { BudgetWatch } from "./budget-watch.ts";
 import {
@@ -25,14 +21,15 @@ import {
 import { InstallCache } from "./installs/install-cache.ts";
 import { JobInputs, type OnTaskRead } from "./inputs/job-inputs.ts";
 import { JobRecorder } from "./output/job-recorder.ts";
-import type { JobResultFile } from "./output/job-result-schema.ts";
+import type { JobRun, RunJobOptions } from "./job-run.ts";
 import { JobTally, type TallyEnd } from "./output/job-tally.ts";
 import { openJobOutput, type JobOutput } from "./output/open-job-output.ts";
+import { plannedTrialsOf } from "./planned-trials-of.ts";
 import { isFailed, toUnit } from "./output/trial-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
-import type { PlannedSitting } from "./resume/plan-sitting.ts";
 import { reopenTrial, takeUp } from "./resume/take-up.ts";
 import { PauseWatch } from "./pause-watch.ts";
+import { retellJob } from "./retell-job.ts";
 import { describeRaised } from "./raise-budget.ts";
 import { raiseAfterRun, refuseSpentBudget } from "./spent-budget.ts";
 import { RunVoice } from "./run-voice.ts";
@@ -42,36 +39,11 @@ import { runTrial } from "./trial/run-trial.ts";
 import type { Trial } from "./trial/trial.ts";
 import type { TrialContext } from "./trial/trial-context.ts";
 
-export interface RunJobOptions {
-  readonly runId: string;
-  readonly host: Host;
-  readonly clock: Clock;
-  /** Ends the job: running trials are terminated, the others skipped. */
-  readonly signal: AbortSignal;
-  /** Ends even the waiting for teardown. */
-  readonly forceSignal: AbortSignal;
-  /** How the job is taken up again; null starts it anew. */
-  readonly sitting: PlannedSitting | null;
-  readonly onEvent: RunListener;
-  /** Log entries that reach the job's `log_level`. */
-  readonly onLog: (entry: LogEntry) => void;
-}
-
-export interface JobRun {
-  readonly dir: string;
-  readonly result: JobResultFile;
-  /** Environments that were kept on purpose, with the way in. */
-  readonly kept: readonly { readonly id: string; readonly enter: string | null }[];
-  /** Environments that could not be removed. */
-  readonly leftBehind: readonly string[];
-  /** What kept the end of the job from being written, a full disk for one; null when all is on disk. */
-  readonly unwritten: unknown;
-}
-
 /** Runs a prepared job to its end; every finished result is on disk by then, whatever happened. Rejects before a start without a budget. */
 export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptions): Promise<JobRun> {
   const { job, redactor, trials: plan } = prepared;
   const { clock, signal, sitting } = options;
+  if (sitting?.isIdle) return retellJob(prepared, sitting, options);
   refuseSpentBudget(prepared, sitting, options.host);
   const earlierSittings = sitting?.sittings ?? [];
   const startedAt = clock.now();
@@ -116,7 +88,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
       isTerminating: reason.kind === "cancelled",
     }),
   );
-  const tally = new JobTally(plannedTrials(plan), job.metrics, !job.verifier.disable);
+  const tally = new JobTally(plannedTrialsOf(plan), job.metrics, !job.verifier.disable);
   const state = (): TallyEnd => ({
     jobName: name,
     sittings: [...earlierSittings, describeSitting(startedAt, endedAt, clock.monotonic() - from)],
@@ -247,17 +219,6 @@ function trialContext(
     onDiskFull: (error) =>
       ends.stopping.stop(new AbortReason("internal", `the disk takes nothing more: ${messageOf(error)}`)),
   };
-}
-
-function plannedTrials(
-  trials: readonly Trial[],
-): { agentName: string; datasetName: string; taskName: string; attempt: number }[] {
-  return trials.map((trial) => ({
-    agentName: trial.agent.name,
-    datasetName: trial.datasetName,
-    taskName: trial.task.name,
-    attempt: trial.attempt,
-  }));
 }
 
 function groupLimits({ job, datasets }: PreparedJob): Map<string, number> {

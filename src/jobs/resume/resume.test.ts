@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../../base/testing/fake-clock.ts";
 import { readJob } from "../output/read-job.ts";
-import { hang, type Act, type JobScript } from "../testing/acts.ts";
+import { verifyJob } from "../output/verify-job.ts";
+import { giveReward, hang, type Act, type JobScript } from "../testing/acts.ts";
 import { runJobOnRig, startJob, type RigOptions, type RunningJob } from "../testing/job-rig.ts";
 import { makeRoot } from "../testing/temp-files.ts";
 import { until } from "../testing/until.ts";
@@ -200,7 +201,7 @@ describe("failed trials", () => {
     expect(all.ran).toEqual(["a/set/three__1", "a/set/two__1"]);
     expect(last.trial("a/set/three__1")).toMatchObject({ tries: 3, reward: 1 });
     expect(last.result).toMatchObject({ completed_trials: 3, failed_trials: 0 });
-    expect(last.result.sittings).toHaveLength(4);
+    expect(last.result.sittings).toHaveLength(3);
   });
 
   test("R38: one whose turn did not come keeps its result", async () => {
@@ -331,7 +332,7 @@ describe("a job that is not what it was", () => {
     const root = makeRoot();
     await runJobOnRig({ root, tasks, config: { n_attempts: 2 } });
     await expect(resumed(root)).rejects.toMatchObject({
-      details: expect.arrayContaining(["trials of a on set/one", "  - attempts 2 are finished", "  + not in the job"]),
+      details: expect.arrayContaining(["trials of a on set/one", "  - attempt 2 is finished", "  + not in the job"]),
     });
     const job = await resumed(root, { resume: { acceptChanges: true } });
     expect(job.result).toMatchObject({ total_trials: 3, completed_trials: 3 });
@@ -340,6 +341,64 @@ describe("a job that is not what it was", () => {
     const grown = await resumed(root, { script, config: { n_attempts: 2 } });
     expect(ran).toEqual([]);
     expect(grown.result).toMatchObject({ total_trials: 6, completed_trials: 6 });
+  });
+});
+
+describe("a job of which nothing is left", () => {
+  const read = (root: string, path: string): string => readFileSync(join(root, "jobs/job", path), "utf8");
+
+  test("R38: is told of again, and its directory stays as it is to the last byte", async () => {
+    const root = makeRoot();
+    const first = await runJobOnRig({ root, tasks });
+    const before = first.tree().map((path) => [path, first.text(path)]);
+    const job = await resumed(root, { config: { n_concurrent_trials: 9, budget: { wall_sec: 0.000001 } } });
+    expect(job.run.result).toEqual(first.result);
+    expect(job.tree().map((path) => [path, job.text(path)])).toEqual(before);
+    const kept = job.events.filter(({ type }) => type === "unit_kept");
+    expect(kept).toHaveLength(3);
+    expect(job.events.at(-1)).toMatchObject({ type: "run_finished", tail: { status: "completed", sittings: 1 } });
+  });
+
+  test("R38: is a sitting all the same when its numbers are to be others, or its end is missing", async () => {
+    const root = makeRoot();
+    await runJobOnRig({ root, tasks });
+    expect((await resumed(root, { config: { metrics: [{ type: "max" }] } })).result).toMatchObject({
+      metrics: { max: 1 },
+      sittings: [{}, {}],
+    });
+    rmSync(join(root, "jobs/job/result.json"));
+    expect((await resumed(root, { config: { metrics: [{ type: "max" }] } })).result.sittings).toHaveLength(3);
+  });
+
+  test("R40: a trial's file that was changed is named, does not count, and is named by verify afterwards, too", async () => {
+    const root = makeRoot();
+    const script: JobScript = { test: giveReward("0") };
+    await runJobOnRig({ root, tasks: { one: {} }, script });
+    const path = join(root, "jobs/job/a/set/one__1/result.json");
+    writeFileSync(path, read(root, "a/set/one__1/result.json").replace('"reward": 0', '"reward": 1'));
+    const told =
+      "a/set/one__1: its files were changed after it ended (reward: 1, not 0); what was recorded then counts";
+    const idle = await resumed(root, { tasks: { one: {} }, script });
+    expect(idle.run.result).toMatchObject({ pass_rate: 0, warnings: [told] });
+    const grown = await resumed(root, { tasks: { one: {} }, script, config: { n_attempts: 2 } });
+    expect(grown.result).toMatchObject({ pass_rate: 0, completed_trials: 2, warnings: [told] });
+    const { differences } = await verifyJob(grown.run.dir);
+    expect(differences).toContainEqual(
+      expect.objectContaining({ field: "a/set/one__1.reward", recorded: 0, recomputed: 1 }),
+    );
+  });
+
+  test("R40: a reward.txt and a job's result.json that were changed are named", async () => {
+    const root = makeRoot();
+    await runJobOnRig({ root, tasks: { one: {} } });
+    writeFileSync(join(root, "jobs/job/a/set/one__1/logs/verifier/reward.txt"), "0\n");
+    const path = join(root, "jobs/job/result.json");
+    writeFileSync(path, read(root, "result.json").replace('"pass_rate": 1', '"pass_rate": 0.5'));
+    const job = await resumed(root, { tasks: { one: {} } });
+    expect(job.run.result.warnings).toEqual([
+      "a/set/one__1: its files were changed after it ended (reward: 1, not 0); what was recorded then counts",
+      "the job's result.json was changed after the job ended (pass_rate: 0.5, not 1); its trials say otherwise",
+    ]);
   });
 });
 
