@@ -20,6 +20,7 @@ import {
 } from "./describe-run.ts";
 import { InstallCache } from "./installs/install-cache.ts";
 import { JobInputs, type OnTaskRead } from "./inputs/job-inputs.ts";
+import { keepTaskTexts } from "./inputs/task-texts.ts";
 import { JobRecorder } from "./output/job-recorder.ts";
 import type { JobRun, RunJobOptions } from "./job-run.ts";
 import { JobTally, type TallyEnd } from "./output/job-tally.ts";
@@ -175,8 +176,10 @@ function trialContext(
 ): TrialContext {
   const { clock, signal, forceSignal, sitting } = options;
   const inputs = sitting?.inputs ?? new JobInputs(job);
-  const onRead: OnTaskRead = ({ datasetName: dataset, name: task }, digest) =>
+  const onRead: OnTaskRead = ({ datasetName: dataset, name: task, directory }, digest) => {
     ends.recorder.note({ type: "task_read", dataset, task, ...digest });
+    if (directory !== null) void keepTaskTexts(paths.tasks, directory, digest, redactor);
+  };
   const labels = environmentLabels(options, name);
   const images = new ImageShelf({
     provider,

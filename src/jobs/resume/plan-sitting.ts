@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { RolloutError } from "../../base/rollout-error.ts";
-import { redactJson } from "../../base/redactor.ts";
+import { redactJson, type Redactor } from "../../base/redactor.ts";
+import type { TaskDigest } from "../inputs/hash-task.ts";
+import { readKeptTexts, readTaskTexts } from "../inputs/task-texts.ts";
 import { JobInputs } from "../inputs/job-inputs.ts";
 import { planOfJournal, type TaskReadLine } from "../output/job-journal.ts";
 import { keyOf } from "../output/planned-trial.ts";
@@ -56,7 +58,7 @@ export async function planSitting(
   const hasResult = (trial: Trial): boolean => settled.get(trial.key)?.result !== null;
   const inputs = new JobInputs(job);
   const gone = [...journal.finished].filter(([key]) => !settled.has(key)).map(([, result]) => result);
-  const content = await readContent(trials.filter(hasResult), earlier, inputs, wishes.signal);
+  const content = await readContent(trials.filter(hasResult), earlier, inputs, prepared.redactor, wishes.signal);
   const changes =
     trials.some(hasResult) || gone.length > 0
       ? [
@@ -110,27 +112,35 @@ function runsAgain(result: TrialResultFile | null, retryFailed: SittingWishes["r
   return result.error !== null && retryFailed.includes(result.error.type);
 }
 
-interface TaskContent {
+interface ReadTask {
   readonly changes: readonly JobChange[];
   readonly line: TaskReadLine | null;
 }
 
 async function readContent(
   trials: readonly Trial[],
-  { journal }: EarlierWork,
+  { journal, paths }: EarlierWork,
   inputs: JobInputs,
+  redactor: Redactor,
   signal: AbortSignal,
-): Promise<TaskContent[]> {
+): Promise<ReadTask[]> {
   const tasks = new Map(trials.map((trial) => [`${trial.datasetName}/${trial.task.name}`, trial.task]));
-  return mapBounded([...tasks], 8, async ([name, task]): Promise<TaskContent> => {
+  return mapBounded([...tasks], 8, async ([name, task]): Promise<ReadTask> => {
     const before = journal.tasks.get(name);
     const digest = await inputs.digestOf(task, signal);
     const isNew = digest !== null && digest.hash !== before?.hash;
+    if (!before || before.hash === digest?.hash) return { changes: [], line: lineOf(task, isNew ? digest : null) };
+    const old = { digest: before, texts: await readKeptTexts(paths.tasks, before.hash) };
+    const texts = digest === null || task.directory === null ? {} : readTaskTexts(task.directory, digest, redactor);
     return {
-      changes: before ? findTaskChanges(name, before, digest) : [],
-      line: isNew ? { type: "task_read", dataset: task.datasetName, task: task.name, ...digest } : null,
+      changes: findTaskChanges(name, old, digest && { digest, texts }),
+      line: lineOf(task, digest),
     };
   });
+}
+
+function lineOf({ datasetName, name }: Trial["task"], digest: TaskDigest | null): TaskReadLine | null {
+  return digest && { type: "task_read", dataset: datasetName, task: name, ...digest };
 }
 
 function describeGone(gone: readonly TrialResultFile[]): JobChange[] {

@@ -278,11 +278,30 @@ describe("a job that is not what it was", () => {
       "  - hard",
       "  + harder",
       "task set/two: tests/test.sh",
-      expect.stringMatching(/^ {2}- 35 bytes, [0-9a-f]{12}$/),
-      expect.stringMatching(/^ {2}\+ 6 bytes, [0-9a-f]{12}$/),
+      "  - echo 1 > /logs/verifier/reward.txt",
+      "  + other",
     ]);
     expect(ran).toEqual([]);
     expect(JSON.stringify(error?.details)).not.toContain(secret);
+  });
+
+  test("R39: of a long text the first lines that differ are shown, of all else its size", async () => {
+    const root = makeRoot();
+    const lines = (word: string): string => `${Array.from({ length: 90 }, (_, n) => `${word} ${n}`).join("\n")}\n`;
+    const files = (word: string, byte: number) => ({
+      "tests/long.txt": lines(word),
+      "tests/blob": `${byte}\0`,
+    });
+    await runJobOnRig({ root, tasks: { one: { files: files("a", 1) } } });
+    const error = await resumed(root, { tasks: { one: { files: files("b", 2) } } }).then(
+      () => null,
+      (thrown: unknown) => thrown as { details: string[] },
+    );
+    const details = error?.details ?? [];
+    expect(details[0]).toBe("task set/one: tests/blob");
+    expect(details[1]).toMatch(/^ {2}- 2 bytes, [0-9a-f]{12}$/);
+    expect(details.slice(3, 5)).toEqual(["task set/one: tests/long.txt", "  - a 0"]);
+    expect(details.at(-1)).toBe("  … and 140 more lines");
   });
 
   test("R39: once accepted, the rest runs with it, and the results tell which ran with what", async () => {
