@@ -66,6 +66,11 @@ describe("a job that ran", () => {
     const more = "rollout resume jobs/job --set budget.cost_usd=7.2";
     expect(stdout).toContain(`next     ${more}`);
     expect((await room.run(["show", "jobs/job"])).stdout).toContain(`next     ${more}`);
+    const quiet = await room.run(["job.yaml", "-q", "--name", "quiet"]);
+    expect(quiet.code).toBe(4);
+    expect(quiet.stderr).toMatch(
+      /^rollout: budget\.cost_usd: 4 of 3 is spent; 1 of 3 .*\nrollout: go on with: rollout resume jobs\/quiet --set budget\.cost_usd=7\.2\n$/,
+    );
     const spent = await room.run(["resume", "jobs/job"]);
     expect(spent.code).toBe(4);
     expect(spent.stderr).toContain("4 is spent already, so no trial starts");

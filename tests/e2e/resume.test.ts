@@ -237,7 +237,7 @@ describe("verify", () => {
     const { code, stdout } = await room.run(["verify", "jobs/job"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^this job has not ended, so that what is recorded may be behind; rollout resume jobs\/job brings it up\nresult\.json: \d+ values are not what the trials say so far\n\d+ differences in 2 trials, \d+ values\n$/,
+      /^this job has not ended, so that what is recorded may be behind; rollout resume jobs\/job brings it up to date\nresult\.json: \d+ values are not what the trials say so far\n\d+ differences in 2 trials, \d+ values\n$/,
     );
   });
 });

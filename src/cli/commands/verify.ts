@@ -25,7 +25,7 @@ export async function verifyCommand(
   } else {
     if (!hasEnded)
       terminal.out(
-        `this job has not ended, so that what is recorded may be behind; ${resumeCommand(dir, host.cwd)} brings it up\n`,
+        `this job has not ended, so that what is recorded may be behind; ${resumeCommand(dir, host.cwd)} brings it up to date\n`,
       );
     for (const line of describeAll(differences, hasEnded)) terminal.out(`${line}\n`);
     const what = `${countText(trials, "trial")}, ${countText(compared, "value")}`;
