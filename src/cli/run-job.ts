@@ -5,7 +5,6 @@ import type { Job } from "../jobs/config/job.ts";
 import { budgetLines } from "../jobs/describe-run.ts";
 import { describeChanges } from "../jobs/resume/job-changes.ts";
 import type { EarlierWork } from "../jobs/resume/open-earlier-work.ts";
-import { readJob } from "../jobs/output/read-job.ts";
 import { isFailed } from "../jobs/output/trial-result-schema.ts";
 import { planSitting, type PlannedSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
 import type { PreparedJob } from "../jobs/prepare-job.ts";
@@ -14,7 +13,6 @@ import { countText } from "../report/number-text.ts";
 import type { CliContext } from "./cli-context.ts";
 import { exitCodeOfJob, exitCodes } from "./exit-codes.ts";
 import type { Interrupts } from "./interrupts.ts";
-import { nextOfJob } from "./next-of-job.ts";
 import { printEnvironments } from "./print-environments.ts";
 import { printError } from "./print-error.ts";
 import { prepareReported } from "./run-reported.ts";
@@ -64,11 +62,8 @@ export async function runJob(
     terminal.err(
       `rollout: ${countText(run.result.untrusted_trials, "trial")} should not be relied on; see ${run.dir}\n`,
     );
-  if (exitCode === exitCodes.budget && quiet) {
-    const { command, notes } = await nextOfJob(await readJob(run.dir), host.cwd);
-    for (const line of [...notes, ...(command === null ? [] : [`go on with: ${command}`])])
-      terminal.err(`rollout: ${plainText(line)}\n`);
-  }
+  if (exitCode === exitCodes.budget && quiet)
+    for (const line of [...run.notes, `go on with: ${run.resume}`]) terminal.err(`rollout: ${plainText(line)}\n`);
   if (exitCode === exitCodes.incomplete && quiet)
     terminal.err(
       `rollout: ${run.result.failed_trials} of ${run.result.total_trials} trials have no reward; see ${run.dir}\n`,

@@ -11,7 +11,7 @@ import type { JobEndedLine, JobStartedLine } from "./output/job-journal.ts";
 import type { JobResultFile, SittingFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 import type { RaisedLimit } from "./raise-budget.ts";
-import type { PlannedSitting } from "./resume/plan-sitting.ts";
+import type { PlannedSitting, SittingWishes } from "./resume/plan-sitting.ts";
 
 export interface RunIdentity {
   readonly runId: string;
@@ -44,9 +44,20 @@ export function nextCommands(dir: string, cwd: string, failedKey: string | null,
 }
 
 /** What to type to take a job up again, with a larger budget where the one it has is spent. */
-export function resumeCommand(dir: string, cwd: string, raised: readonly RaisedLimit[] = []): string {
-  const more = raised.map(({ name, raised: limit }) => ` --set budget.${name}=${limit}`);
-  return `rollout resume ${shellWord(shownPath(dir, cwd))}${more.join("")}`;
+export function resumeCommand(
+  dir: string,
+  cwd: string,
+  raised: readonly RaisedLimit[] = [],
+  retryFailed: SittingWishes["retryFailed"] = [],
+): string {
+  const types = retryFailed === "all" ? " --retry-failed" : ` --retry-failed ${retryFailed.join(",")}`;
+  const again = retryFailed.length === 0 ? "" : types;
+  return `rollout resume ${shellWord(shownPath(dir, cwd))}${again}${budgetWords(raised)}`;
+}
+
+/** The options that raise what is spent of a budget. */
+export function budgetWords(raised: readonly RaisedLimit[]): string {
+  return raised.map(({ name, raised: limit }) => ` --set budget.${name}=${limit}`).join("");
 }
 
 /** True when a job has ended and nothing of it is left to run, whatever its trials ended with. */

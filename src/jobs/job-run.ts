@@ -31,4 +31,8 @@ export interface JobRun {
   readonly leftBehind: readonly string[];
   /** What kept the end of the job from being written, a full disk for one; null when all is on disk. */
   readonly unwritten: unknown;
+  /** What to type to go on with it; null when nothing of it is left. */
+  readonly resume: string | null;
+  /** What a person should know of that, a line each. */
+  readonly notes: readonly string[];
 }

@@ -35,5 +35,5 @@ export function retellJob(prepared: PreparedJob, sitting: PlannedSitting, option
   });
   const next = nextCommands(paths.dir, host.cwd, null, null);
   voice.emit({ type: "run_finished", at: clock.now(), tail: tailOf(result, next, []) });
-  return { dir: paths.dir, result, kept: [], leftBehind: [], unwritten: null };
+  return { dir: paths.dir, result, kept: [], leftBehind: [], unwritten: null, resume: null, notes: [] };
 }

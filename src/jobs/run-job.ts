@@ -116,7 +116,8 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     recorder.touch();
   }
   const spend = (): void => budget.spend(tally.spent());
-  spend();
+  const units = sitting?.trials ?? plan;
+  if (units.length > 0) spend();
   const gate = new Gate();
   using _pausing = new PauseWatch({
     file: paths.pause,
@@ -125,7 +126,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   });
   const reaping = removeAbandoned(prepared.provider, options, voice);
   const unstarted = await runWindow<Trial>({
-    units: sitting?.trials ?? plan,
+    units,
     limit: job.nConcurrentTrials,
     laneOf: (trial) => trial.agent.name,
     groupsOf: (trial) => [`agent:${trial.agent.name}`, `dataset:${trial.datasetName}`],
@@ -160,11 +161,14 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const unwritten =
     failure ?? (await journal.append(endedLine(result, endedAt, skipped)).catch((error: unknown) => error)) ?? null;
   const { cwd } = options.host;
-  const raised = raiseAfterRun(prepared, sitting, result, tally);
-  const resume = isWhole(result, unwritten === null) ? null : resumeCommand(paths.dir, cwd, raised);
+  const raised = raiseAfterRun(prepared, sitting, result, tally, unstarted.length);
+  const again = unstarted.length > skipped.length ? (sitting?.retryFailed ?? []) : [];
+  const isDone = isWhole(result, unwritten === null) && !hasRest;
+  const resume = isDone ? null : resumeCommand(paths.dir, cwd, raised, again);
+  const notes = describeRaised(raised);
   const next = nextCommands(paths.dir, cwd, failedKey, resume);
-  voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next, describeRaised(raised)) });
-  return { dir: paths.dir, result, kept, leftBehind, unwritten };
+  voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next, notes) });
+  return { dir: paths.dir, result, kept, leftBehind, unwritten, resume, notes };
 }
 
 function trialContext(

@@ -2,7 +2,7 @@ import type { Host } from "../base/host.ts";
 import { RolloutError } from "../base/rollout-error.ts";
 import { shownPath } from "../base/shown-path.ts";
 import type { JobTally } from "./output/job-tally.ts";
-import { budgetOf, resumeCommand, spentBefore } from "./describe-run.ts";
+import { budgetOf, budgetWords, resumeCommand, spentBefore } from "./describe-run.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 import { describeRaised, raiseBudget, type RaisedLimit } from "./raise-budget.ts";
@@ -23,7 +23,7 @@ export function refuseSpentBudget(prepared: PreparedJob, sitting: PlannedSitting
   const { dir } = sitting.directory.paths;
   throw new RolloutError("budget_spent", `the budget of ${shownPath(dir, cwd)} is spent; nothing was started`, {
     details: describeRaised(raised),
-    hint: `go on with more: ${resumeCommand(dir, cwd, raised)}`,
+    hint: `give it more:${budgetWords(raised)}, as in ${resumeCommand(dir, cwd, raised, sitting.retryFailed)}`,
   });
 }
 
@@ -31,16 +31,16 @@ export function refuseSpentBudget(prepared: PreparedJob, sitting: PlannedSitting
 export function raiseAfterRun(
   prepared: PreparedJob,
   sitting: PlannedSitting | null,
-  result: JobResultFile,
+  { total_trials: total, total_duration_sec: wallSec, errors }: JobResultFile,
   tally: JobTally,
+  unstarted: number,
 ): RaisedLimit[] {
-  const cut = result.errors.trial_cancelled ?? 0;
-  const wallSec = result.total_duration_sec;
+  const left = unstarted + (errors.trial_cancelled ?? 0);
   return raiseBudget({
     budget: prepared.job.budget,
     spent: { ...tally.spent(), wallSec },
-    finished: result.completed_trials + result.failed_trials - cut,
-    left: result.skipped_trials + cut,
+    finished: Math.max(0, total - left),
+    left,
     deadlineSec: deadlineSecOf(prepared, sitting),
   });
 }

@@ -39,6 +39,8 @@ export interface PlannedSitting {
   /** Content of tasks that is not what the journal has. */
   readonly taskLines: readonly TaskReadLine[];
   readonly warnings: readonly string[];
+  /** Which failed trials were asked for again. */
+  readonly retryFailed: SittingWishes["retryFailed"];
   /** Nothing is left to run or to write: it ended well, and everything of it is there. */
   readonly isIdle: boolean;
 }
@@ -84,6 +86,7 @@ export async function planSitting(
       ...(journal.ended && existsSync(paths.result) ? await describeResultEdits(paths.dir) : []),
       ...(await warningsOf(prepared, settled, inputs, gone, wishes)),
     ],
+    retryFailed: wishes.retryFailed,
     isIdle: left.length + changes.length + taskLines.length === 0 && isComplete && isSame(prepared, earlier),
   };
 }

@@ -441,7 +441,7 @@ test("R36: a budget is that of all sittings, and a job that it stopped goes on w
   await expect(resumed(root, { config, script })).rejects.toMatchObject({
     code: "budget_spent",
     details: [why],
-    hint: `go on with more: ${more}`,
+    hint: `give it more: --set budget.cost_usd=3.6, as in ${more}`,
   });
   expect(ran).toEqual([]);
   expect(first.text(".rollout/journal.jsonl")).toBe(journal);
@@ -449,6 +449,28 @@ test("R36: a budget is that of all sittings, and a job that it stopped goes on w
   expect(third.result).toMatchObject({ completed_trials: 3, total_cost: 3 });
   // The last trial used it up; it kept nothing from running.
   expect(third.result.stopped_by_budget).toBe(false);
+});
+
+test("R36: a repetition of failed trials that a budget cut short is gone on with as one", async () => {
+  const root = makeRoot();
+  const fail: Act = ({ files }) => {
+    files.write("/logs/agent/usage.json", '{"cost_usd": 1}');
+    return 1;
+  };
+  await runJobOnRig({ root, tasks, script: { execute: fail } });
+  const config = { budget: { cost_usd: 3.5 } };
+  const resume = { retryFailed: ["agent_execution_failed"] as const };
+  const job = await resumed(root, { config, script: { execute: fail }, resume });
+  expect(job.result).toMatchObject({ stopped_by_budget: true, skipped_trials: 0, failed_trials: 3 });
+  const more = "rollout resume jobs/job --retry-failed agent_execution_failed --set budget.cost_usd=15";
+  expect(job.run.resume).toBe(more);
+  await expect(resumed(root, { config, resume: { retryFailed: "all" } })).rejects.toMatchObject({
+    hint: expect.stringContaining("rollout resume jobs/job --retry-failed --set budget.cost_usd="),
+  });
+  // What was not asked for again has its results, and nothing is left that a budget could stop.
+  const idle = await resumed(root, { config });
+  expect(idle.result.stopped_by_budget).toBe(false);
+  expect(idle.events.some(({ type }) => type === "run_stopping")).toBe(false);
 });
 
 test("R36: the time of earlier sittings is spent: nothing starts when it was all there was", async () => {
@@ -467,7 +489,7 @@ test("R36: the time of earlier sittings is spent: nothing starts when it was all
   const config = { n_attempts: 2, budget: { wall_sec: 150 } };
   await expect(resumed(root, { clock, config, script })).rejects.toMatchObject({
     code: "budget_spent",
-    hint: "go on with more: rollout resume jobs/job --set budget.wall_sec=370",
+    hint: "give it more: --set budget.wall_sec=370, as in rollout resume jobs/job --set budget.wall_sec=370",
   });
   expect(ran).toEqual([]);
 });
