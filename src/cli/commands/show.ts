@@ -200,7 +200,7 @@ async function describeTrial(dir: string, trial: TrialResultFile, cwd: string): 
   if (error)
     lines.push(
       "",
-      `${error.type}${error.cause ? ` (${error.cause})` : ""}`,
+      `${error.type}, to blame: ${error.blame}`,
       ...error.message.split("\n").map((line) => `  ${line}`),
       ...(await readAdvice(dir, cwd)).map((line) => `  ${line}`),
     );
