@@ -51,6 +51,27 @@ describe("a secret is taken out", () => {
     expect(text('{"pem":"-----BEGIN\\n\\"k\\u00e9y\\"\\\\\\t-----END"}')).toBe('{"pem":"[redacted:PEM]"}');
   });
 
+  test("in the digits of its bytes, lower case and upper", () => {
+    const digits = Buffer.from(key.value).toString("hex");
+    expect(text(`key ${digits}!`)).toBe("key [redacted:KEY]!");
+    expect(text(`00${digits.toUpperCase()}ff`)).toBe("00[redacted:KEY]ff");
+    expect(text(`${digits.slice(0, -1)}-`)).toBe(`${digits.slice(0, -1)}-`);
+  });
+
+  test("in the escapes of Python's repr and ascii, of a text and of its bytes, and of JSON with escaped slashes", () => {
+    const value = "p'a\"s\\s\té🔑\u001bend/x";
+    const text = textOf("P", value);
+    for (const shown of [
+      String.raw`'p\'a"s\\s\té🔑\x1bend/x'`,
+      String.raw`'p\'a"s\\s\t\xe9\U0001f511\x1bend/x'`,
+      String.raw`'p\'a"s\\s\t\xc3\xa9\xf0\x9f\x94\x91\x1bend/x'`,
+    ])
+      expect(text(shown), shown).toBe("'[redacted:P]'");
+    const shown = String.raw`"p'a\"s\\s\té🔑\u001bend\/x"`;
+    expect(text(shown)).toBe('"[redacted:P]"');
+    expect(textOf("Q", "it's a path/\n")(String.raw`"it's a path/\n"`)).toBe('"[redacted:Q]"');
+  });
+
   test.each([0, 1, 2, 3, 4, 5])("in base64 behind %d other bytes", (before) => {
     const encoded = Buffer.from(`${"x".repeat(before)}${key.value}${"y".repeat(before % 4)}`).toString("base64");
     const clean = text(encoded);
@@ -174,6 +195,7 @@ describe("every chunking of a stream", () => {
         fc.constantFrom(...secrets),
         fc.constantFrom(...secrets.map((value) => value.slice(0, -1))),
         fc.constantFrom(...secrets.map((value) => encodeURIComponent(value))),
+        fc.constantFrom(...secrets.map((value) => Buffer.from(value).toString("hex"))),
       );
     const cases = values.chain((secrets) =>
       fc.record({
@@ -190,6 +212,7 @@ describe("every chunking of a stream", () => {
         for (const value of secrets) {
           expect(whole).not.toContain(value);
           expect(whole).not.toContain(encodeURIComponent(value));
+          expect(whole).not.toContain(Buffer.from(value).toString("hex"));
         }
       }),
       { numRuns: 500 },

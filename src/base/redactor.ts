@@ -24,7 +24,7 @@ export const noSecrets: Redactor = {
   stream: () => ({ push: (chunk) => chunk, end: () => new Uint8Array() }),
 };
 
-/** A redactor for the given secrets in plain, base64, URL-encoded and JSON-escaped form. */
+/** A redactor for the given secrets in plain, base64, hexadecimal, URL-encoded and escaped form. */
 export function createRedactor(secrets: readonly Secret[]): Redactor {
   const forms = secretForms(secrets);
   if (forms.length === 0) return noSecrets;
@@ -70,15 +70,29 @@ interface Scanner {
   scan(text: string, isLast: boolean): { readonly done: string; readonly rest: string };
 }
 
+const isDigits = /^[0-9a-fA-F]{16,}$/;
+
+function patternOf(forms: readonly SecretForm[]): RegExp {
+  // One that nothing fits where there are none.
+  return new RegExp(forms.map((form) => RegExp.escape(form.text)).join("|") || "[]", "g");
+}
+
 // Forms come longest first, so that of two that begin at one place the longer is taken whole.
 function createScanner(forms: readonly SecretForm[]): Scanner {
-  const pattern = new RegExp(forms.map((form) => RegExp.escape(form.text)).join("|"), "g");
+  const digits = forms.filter(({ text }) => isDigits.test(text));
+  const every = patternOf(forms);
+  const usual = patternOf(forms.filter((form) => !digits.includes(form)));
+  // Digits are everywhere, so that a pattern with them stops at every second character; a long run of them is rare.
+  const shortest = Math.min(...digits.map(({ text }) => text.length));
+  const hasDigits = (text: string): boolean =>
+    hasDigitRun(text, shortest) && digits.some((form) => text.includes(form.text));
   const marks = new Map(forms.map((form) => [form.text, `[redacted:${form.name}]`]));
   return {
     scan(text, isLast) {
       let done = "";
       let at = 0;
       let hold = isLast ? text.length : findOpenStart(text, at, forms);
+      const pattern = hasDigits(text) ? every : usual;
       pattern.lastIndex = 0;
       for (let match = pattern.exec(text); match !== null && match.index < hold; match = pattern.exec(text)) {
         done += text.slice(at, match.index) + (marks.get(match[0]) ?? "");
@@ -88,6 +102,23 @@ function createScanner(forms: readonly SecretForm[]): Scanner {
       return { done: done + text.slice(at, hold), rest: text.slice(hold) };
     },
   };
+}
+
+// A run of this length covers one of the places that are this far apart; all others need not be looked at.
+function hasDigitRun(text: string, length: number): boolean {
+  for (let at = length - 1; at < text.length; at += length) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    let from = at;
+    let to = at + 1;
+    while (from > 0 && isDigit(text.charCodeAt(from - 1))) from--;
+    while (to < text.length && to - from < length && isDigit(text.charCodeAt(to))) to++;
+    if (to - from >= length) return true;
+  }
+  return false;
+}
+
+function isDigit(code: number): boolean {
+  return (code >= 48 && code <= 57) || ((code | 32) >= 97 && (code | 32) <= 102);
 }
 
 /** The first place from which the whole rest of the text could be the beginning of a form. */
@@ -108,7 +139,8 @@ export function secretForms(secrets: readonly Secret[]): readonly SecretForm[] {
   const forms = new Map<string, string>();
   for (const { name, value } of secrets) {
     if (value.length < shortestSecret) continue;
-    for (const form of [...plainForms(value.toWellFormed()), ...base64Forms(value)]) {
+    const whole = value.toWellFormed();
+    for (const form of [...plainForms(whole), ...escapedForms(whole), ...base64Forms(value), ...hexForms(value)]) {
       if (form.length >= shortestSecret && !forms.has(form)) forms.set(form, name);
     }
   }
@@ -130,6 +162,34 @@ function plainForms(value: string): string[] {
     formEncoded,
     ...urlForms(value),
   ];
+}
+
+// As Python's repr and JavaScript's inspect show a text: in single quotes or double ones, of characters or of bytes.
+function escapedForms(value: string): string[] {
+  const readable = escape(value, /[\\\p{Cc}]/gu, (point) => `\\x${hex(point, 2)}`);
+  const ascii = escape(value, /[\\\p{Cc}\u0080-\u{10ffff}]/gu, (point) =>
+    point < 0x100 ? `\\x${hex(point, 2)}` : point < 0x10000 ? `\\u${hex(point, 4)}` : `\\U${hex(point, 8)}`,
+  );
+  const bytes = escape(toByteString(Buffer.from(value)), /[\\\p{Cc}\u0080-\u00ff]/gu, (point) => `\\x${hex(point, 2)}`);
+  // Some JSON writers escape what could end a script element.
+  const slashed = JSON.stringify(value).slice(1, -1).replaceAll("/", "\\/");
+  const forms = [toByteString(Buffer.from(readable)), ascii, bytes];
+  return [...forms, ...forms.map((form) => form.replaceAll("'", "\\'")), toByteString(Buffer.from(slashed))];
+}
+
+const named: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+function escape(value: string, pattern: RegExp, write: (codePoint: number) => string): string {
+  return value.replace(pattern, (character) => named[character] ?? write(character.codePointAt(0) ?? 0));
+}
+
+function hex(codePoint: number, digits: number): string {
+  return codePoint.toString(16).padStart(digits, "0");
+}
+
+function hexForms(value: string): string[] {
+  const lower = Buffer.from(value, "utf8").toString("hex");
+  return [lower, lower.toUpperCase()];
 }
 
 // Which characters are left as they are, and how the others are written, differs from one library to the next.

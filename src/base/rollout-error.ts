@@ -8,6 +8,7 @@ export type ErrorCode =
   | "not_found"
   | "already_exists"
   | "in_use"
+  | "budget_spent"
   | "io_failed"
   | "registry_failed"
   | "git_failed"

@@ -23,6 +23,7 @@ export const exitCodes = {
 
 /** The exit code of an error that was thrown on purpose. */
 export function exitCodeOf(code: ErrorCode): number {
+  if (code === "budget_spent") return exitCodes.budget;
   return code === "io_failed" ? exitCodes.bug : exitCodes.usage;
 }
 

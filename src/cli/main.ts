@@ -126,6 +126,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     "rollout validate ./tasks",
   ])
     .argument("<paths...>", "job files, task directories, dataset directories or registry files")
+    .addOption(setOption())
     .option("--json", "as one JSON object")
     .action(async (paths: string[], options) =>
       setExitCode(await (await import("./commands/validate.ts")).validateCommand(paths, options, context)),

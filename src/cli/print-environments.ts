@@ -1,5 +1,5 @@
 import type { EnvironmentProvider } from "../environments/environment.ts";
-import type { JobRun } from "../jobs/run-job.ts";
+import type { JobRun } from "../jobs/job-run.ts";
 import type { Terminal } from "./terminal.ts";
 
 const mostKept = 5;

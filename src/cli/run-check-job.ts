@@ -3,7 +3,7 @@ import { raceWithSignal } from "../engine/race-with-signal.ts";
 import type { CheckedTask, CheckedTrial } from "../jobs/check/task-verdict.ts";
 import { trialKey } from "../jobs/output/job-paths.ts";
 import { readJob } from "../jobs/output/read-job.ts";
-import type { JobRun } from "../jobs/run-job.ts";
+import type { JobRun } from "../jobs/job-run.ts";
 import type { Dataset } from "../jobs/tasks/task.ts";
 import type { CliContext } from "./cli-context.ts";
 import { printEnvironments } from "./print-environments.ts";

@@ -2,11 +2,11 @@ import { plainJson } from "../base/plain-json.ts";
 import { plainText } from "../base/terminal-text.ts";
 import { raceWithSignal } from "../engine/race-with-signal.ts";
 import type { Job } from "../jobs/config/job.ts";
-import { describeBudget } from "../jobs/describe-budget.ts";
-import { budgetOf } from "../jobs/describe-run.ts";
+import { budgetLines } from "../jobs/describe-run.ts";
 import { describeChanges } from "../jobs/resume/job-changes.ts";
 import type { EarlierWork } from "../jobs/resume/open-earlier-work.ts";
-import { planSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
+import { isFailed } from "../jobs/output/trial-result-schema.ts";
+import { planSitting, type PlannedSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
 import type { PreparedJob } from "../jobs/prepare-job.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import { countText } from "../report/number-text.ts";
@@ -44,17 +44,11 @@ export async function runJob(
   const sitting = earlier && (await planSitting(prepared, earlier, { ...wish.wishes, signal }));
   if (sitting && !quiet) {
     for (const line of describeChanges(sitting.changes)) terminal.err(`${plainText(line)}\n`);
-    const left = sitting.trials.length;
-    terminal.err(
-      `taken up again: ${prepared.trials.length - left} of ${countText(prepared.trials.length, "trial")} stay, ${left} to run\n`,
-    );
+    terminal.err(`${describeSittingPlan(prepared, sitting)}\n`);
   }
   await probe(prepared, sitting?.trials.length === 0, signal);
-  if (!quiet) {
-    const { length } = sitting?.trials ?? prepared.trials;
-    const lines = describeBudget(budgetOf(prepared, sitting), length, wish.job.nConcurrentTrials);
-    for (const line of lines) terminal.err(`${line}\n`);
-  }
+  if (!quiet && sitting?.trials.length !== 0)
+    for (const line of budgetLines(prepared, sitting)) terminal.err(`${line}\n`);
 
   const run = await ready.run(sitting);
   const exitCode =
@@ -68,11 +62,22 @@ export async function runJob(
     terminal.err(
       `rollout: ${countText(run.result.untrusted_trials, "trial")} should not be relied on; see ${run.dir}\n`,
     );
+  if (exitCode === exitCodes.budget && quiet)
+    for (const line of [...run.notes, `go on with: ${run.resume}`]) terminal.err(`rollout: ${plainText(line)}\n`);
   if (exitCode === exitCodes.incomplete && quiet)
     terminal.err(
       `rollout: ${run.result.failed_trials} of ${run.result.total_trials} trials have no reward; see ${run.dir}\n`,
     );
   return exitCode;
+}
+
+function describeSittingPlan({ trials }: PreparedJob, sitting: PlannedSitting): string {
+  const left = sitting.trials.length;
+  if (left > 0)
+    return `taken up again: ${trials.length - left} of ${countText(trials.length, "trial")} stay, ${left} to run`;
+  const failed = [...sitting.settled.values()].filter(({ result }) => result && isFailed(result)).length;
+  const again = failed > 0 ? `; --retry-failed repeats the ${failed} that failed` : "";
+  return `nothing to run: ${trials.length} of ${countText(trials.length, "trial")} finished${again}`;
 }
 
 // Where nothing is left to run, an engine that does not answer keeps nobody from the results.

@@ -201,6 +201,8 @@ export interface Environment {
    * where that cannot be told.
    */
   changedTools?(signal: AbortSignal): Promise<readonly string[]>;
+  /** What can still be written in it; null, or absent, where no limit of its own bounds that, or nobody can tell. */
+  freeBytes?(signal: AbortSignal): Promise<number | null>;
   /** Only asked for policies that the capability `network` names. What runs already is bound by it too. */
   setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void>;
   /** What was asked for since the last call and a list of allowed hosts refused, as `host:port`, each once; absent where that cannot be told. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { previewBudget } from "./budget-preview.ts";
+import { budgetedTrials, previewBudget } from "./budget-preview.ts";
 import { describeBudget } from "./describe-budget.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 import { runJobOnRig } from "./testing/job-rig.ts";
@@ -31,13 +31,13 @@ describe("a budget before the start", () => {
       { name: "wall_sec", limit: 4000, spent: 0, atMost: (4 * 1800) / 2 + 1800, unknown: [] },
       { name: "tokens", limit: 10, spent: 0, atMost: null, unknown: ["what agents use"] },
     ]);
-    expect(describeBudget(head?.budget ?? [], 4, 2)).toEqual([
+    expect(describeBudget(head?.budget ?? [], { count: 4, concurrency: 2, startAtOnce: false })).toEqual([
       "budget for 4 trials, 2 at once:",
       "  cost_usd 5: environments cost at most 4 by their deadlines; unknown: what agents spend; no new trial starts once it is spent",
       "  wall_sec 4000: the deadlines allow 5400 without retries, so it may end the job before all trials have started",
       "  tokens 10: unknown: what agents use; no new trial starts once it is spent",
     ]);
-    expect(describeBudget([], 4, 2)).toEqual([]);
+    expect(describeBudget([], { count: 4, concurrency: 2, startAtOnce: false })).toEqual([]);
   });
 
   test("R36: a price that nobody knows is unknown, and so is what earlier trials cost", async () => {
@@ -47,8 +47,35 @@ describe("a budget before the start", () => {
     const unknown = ["what environments cost", "what agents spend", "what 2 earlier trials cost"];
     expect(cost).toMatchObject({ spent: 1, atMost: null, unknown });
     expect(wall?.spent).toBe(30);
-    expect(describeBudget([{ name: "cost_usd", limit: 5, spent: 1, atMost: null, unknown }], 1, 1)[1]).toBe(
+    const only = { count: 1, concurrency: 1, startAtOnce: true };
+    expect(describeBudget([{ name: "cost_usd", limit: 5, spent: 1, atMost: null, unknown }], only)[1]).toBe(
       `  cost_usd 5: 1 is spent already; unknown: ${unknown.join(", ")}; no new trial starts once it is spent`,
+    );
+  });
+
+  test("R36: where no trial waits for another, the time that is allowed ends none of them", async () => {
+    const rows = [{ name: "wall_sec", limit: 10, spent: 0, atMost: 50, unknown: [] }];
+    const startAtOnce = async (
+      limits: readonly (number | undefined)[],
+      nConcurrentTrials: number,
+    ): Promise<boolean> => {
+      const agents = limits.map((limit, index) => ({ name: `a${index}`, execute: "work", n_concurrent: limit }));
+      const prepared = await prepare(agents);
+      return budgetedTrials({ ...prepared, job: { ...prepared.job, nConcurrentTrials } }).startAtOnce;
+    };
+    expect(await startAtOnce([undefined], 4)).toBe(true);
+    expect(await startAtOnce([undefined], 3)).toBe(false);
+    expect(await startAtOnce([undefined, 3], 8)).toBe(false);
+    expect(await startAtOnce([undefined, 4], 8)).toBe(true);
+    expect(describeBudget(rows, { count: 4, concurrency: 4, startAtOnce: true })[1]).toBe(
+      "  wall_sec 10: the deadlines allow 50 without retries; all trials start at once and may finish, so it ends none of them",
+    );
+  });
+
+  test("R36: a limit that is spent already lets no trial start, and nothing about it is a guess", () => {
+    const rows = [{ name: "wall_sec", limit: 10, spent: 12.5, atMost: 50, unknown: [] }];
+    expect(describeBudget(rows, { count: 4, concurrency: 2, startAtOnce: false })[1]).toBe(
+      "  wall_sec 10: 12.5 is spent already, so no trial starts",
     );
   });
 

@@ -1,7 +1,9 @@
 import { max, sum } from "../analysis/aggregates.ts";
 import type { PlannedBudget } from "../store/run.ts";
 import type { Job } from "./config/job.ts";
-import type { PlannedSitting } from "./resume/plan-sitting.ts";
+import type { BudgetedTrials } from "./describe-budget.ts";
+import type { SittingFile } from "./output/job-result-schema.ts";
+import type { TrialResultFile } from "./output/trial-result-schema.ts";
 import { planLimits } from "./trial/limits.ts";
 import type { Trial } from "./trial/trial.ts";
 
@@ -49,14 +51,29 @@ export function previewBudget(options: BudgetPreviewOptions): PlannedBudget[] {
   return rows.flatMap(({ limit, ...row }) => (limit === null ? [] : [{ ...row, limit }]));
 }
 
-/** What earlier sittings of a job have spent. */
-export function spentBefore(sitting: Pick<PlannedSitting, "sittings" | "settled"> | null): SpentBefore {
-  const results = [...(sitting?.settled.values() ?? [])].flatMap(({ result }) => result ?? []);
+/** How the trials of a job start: one of them may have to wait for its turn, its agent's or its dataset's. */
+export function budgetedTrials({
+  job,
+  trials,
+  datasets,
+}: Pick<BudgetPreviewOptions, "job" | "trials" | "datasets">): BudgetedTrials {
+  const concurrency = job.nConcurrentTrials;
+  const fits = (limit: number | null, isOf: (trial: Trial) => boolean): boolean =>
+    limit === null || trials.filter(isOf).length <= limit;
+  const startAtOnce =
+    trials.length <= concurrency &&
+    job.agents.every(({ name, nConcurrent }) => fits(nConcurrent, (trial) => trial.agent.name === name)) &&
+    datasets.every(({ name, nConcurrent }) => fits(nConcurrent, (trial) => trial.datasetName === name));
+  return { count: trials.length, concurrency, startAtOnce };
+}
+
+/** What trials and sittings that are over have spent. */
+export function sumSpent(results: readonly TrialResultFile[], sittings: readonly SittingFile[]): SpentBefore {
   const total = (values: readonly (number | null | undefined)[]): number => sum(values.map((value) => value ?? 0)) ?? 0;
   return {
     costUsd: total(results.flatMap(({ cost, agent_usage: usage }) => [cost, usage?.cost_usd])),
     unknownCostTrials: results.filter(({ cost }) => cost === null).length,
-    wallSec: total(sitting?.sittings.map(({ duration_sec: sec }) => sec) ?? []),
+    wallSec: total(sittings.map(({ duration_sec: sec }) => sec)),
     tokens: total(results.flatMap(({ agent_usage: usage }) => [usage?.input_tokens, usage?.output_tokens])),
   };
 }

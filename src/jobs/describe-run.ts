@@ -5,11 +5,13 @@ import type { Host } from "../base/host.ts";
 import { readStartTicks } from "../base/process-start.ts";
 import { shellWord, shownPath } from "../base/shown-path.ts";
 import type { PlannedBudget, PlannedGroup, RunHead, RunTail } from "../store/run.ts";
-import { previewBudget, spentBefore } from "./budget-preview.ts";
+import { budgetedTrials, previewBudget, sumSpent, type SpentBefore } from "./budget-preview.ts";
+import { describeBudget } from "./describe-budget.ts";
 import type { JobEndedLine, JobStartedLine } from "./output/job-journal.ts";
 import type { JobResultFile, SittingFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
-import type { PlannedSitting } from "./resume/plan-sitting.ts";
+import type { RaisedLimit } from "./raise-budget.ts";
+import type { PlannedSitting, SittingWishes } from "./resume/plan-sitting.ts";
 
 export interface RunIdentity {
   readonly runId: string;
@@ -36,18 +38,26 @@ export const jobShape = {
 } as const;
 
 /** What to type after a job: what continues it when something of it is left, and a trial that failed is worth a look. */
-export function nextCommands(dir: string, cwd: string, failedKey: string | null, isWhole: boolean): string[] {
+export function nextCommands(dir: string, cwd: string, failedKey: string | null, resume: string | null): string[] {
   const show = (path: string): string => `rollout show ${shellWord(shownPath(path, cwd))}`;
-  return [
-    ...(isWhole ? [] : [resumeCommand(dir, cwd)]),
-    ...(failedKey === null ? [] : [show(join(dir, failedKey))]),
-    show(dir),
-  ];
+  return [...(resume === null ? [] : [resume]), ...(failedKey === null ? [] : [show(join(dir, failedKey))]), show(dir)];
 }
 
-/** What to type to take a job up again. */
-export function resumeCommand(dir: string, cwd: string): string {
-  return `rollout resume ${shellWord(shownPath(dir, cwd))}`;
+/** What to type to take a job up again, with a larger budget where the one it has is spent. */
+export function resumeCommand(
+  dir: string,
+  cwd: string,
+  raised: readonly RaisedLimit[] = [],
+  retryFailed: SittingWishes["retryFailed"] = [],
+): string {
+  const types = retryFailed === "all" ? " --retry-failed" : ` --retry-failed ${retryFailed.join(",")}`;
+  const again = retryFailed.length === 0 ? "" : types;
+  return `rollout resume ${shellWord(shownPath(dir, cwd))}${again}${budgetWords(raised)}`;
+}
+
+/** The options that raise what is spent of a budget. */
+export function budgetWords(raised: readonly RaisedLimit[]): string {
+  return raised.map(({ name, raised: limit }) => ` --set budget.${name}=${limit}`).join("");
 }
 
 /** True when a job has ended and nothing of it is left to run, whatever its trials ended with. */
@@ -150,6 +160,18 @@ export function budgetOf(prepared: PreparedJob, sitting: PlannedSitting | null):
   });
 }
 
+/** The same for people, a line for each limit. */
+export function budgetLines(prepared: PreparedJob, sitting: PlannedSitting | null): string[] {
+  const trials = budgetedTrials({ ...prepared, trials: sitting?.trials ?? prepared.trials });
+  return describeBudget(budgetOf(prepared, sitting), trials);
+}
+
+/** What earlier sittings of a job have spent. */
+export function spentBefore(sitting: PlannedSitting | null): SpentBefore {
+  const results = [...(sitting?.settled.values() ?? [])].flatMap(({ result }) => result ?? []);
+  return sumSpent(results, sitting?.sittings ?? []);
+}
+
 /** A sitting as results tell of it. */
 export function describeSitting(startedAt: number, endedAt: number | null, durationMs: number): SittingFile {
   return {
@@ -173,8 +195,8 @@ export function endedLine(result: JobResultFile, endedAt: number, skipped: reado
 }
 
 /** How the run ended, for the event that ends it. */
-export function tailOf(result: JobResultFile, next: readonly string[]): RunTail {
+export function tailOf(result: JobResultFile, next: readonly string[], notes: readonly string[]): RunTail {
   const status = result.cancelled ? "cancelled" : result.stopped_by_budget ? "budget_exhausted" : "completed";
   const { skipped_trials: skipped, total_duration_sec: durationSec, sittings } = result;
-  return { status, skipped, durationSec, sittings: sittings.length, next };
+  return { status, skipped, durationSec, sittings: sittings.length, ...(notes.length > 0 ? { notes } : {}), next };
 }

@@ -78,7 +78,7 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
     const warnings = [
       ...selectionWarnings(selection, loaded, datasets),
       ...images.warnings,
-      ...startWarnings(job, datasets, provider.capabilities, secrets),
+      ...startWarnings(job, datasets, provider, secrets),
     ];
     return {
       job,

@@ -25,6 +25,19 @@ describe("before a job starts", () => {
     ]);
   });
 
+  test("R26: environments that are to be kept and cannot be are told", async () => {
+    const keeping = (preserve: string): Record<string, unknown> => ({
+      environment: { type: "memory", preserve_env: preserve },
+    });
+    const capabilities = { stop: false };
+    const job = await runJobOnRig({ config: keeping("on_failure"), capabilities });
+    expect(job.result.warnings).toEqual([
+      'environment.preserve_env: on_failure keeps nothing: environment "memory" cannot keep what is in it as provider_config sets it up, a disk in memory for one',
+    ]);
+    expect((await runJobOnRig({ config: keeping("never"), capabilities })).result.warnings).toEqual([]);
+    expect((await runJobOnRig({ config: keeping("always") })).result.warnings).toEqual([]);
+  });
+
   test("a job of more trials than anybody means is refused before the plan is made", async () => {
     await expect(runJobOnRig({ config: { n_attempts: 100_000_000 } })).rejects.toMatchObject({
       code: "config_invalid",

@@ -1,12 +1,8 @@
-import type { Clock } from "../base/clock.ts";
-import type { Host } from "../base/host.ts";
-import type { LogEntry } from "../base/log.ts";
 import { messageOf } from "../base/rollout-error.ts";
 import { shownPath } from "../base/shown-path.ts";
 import { AbortReason } from "../engine/abort-reason.ts";
 import { Gate } from "../engine/gate.ts";
 import { runWindow } from "../engine/window.ts";
-import type { RunListener } from "../store/run.ts";
 import { removeAbandoned } from "./remove-abandoned.ts";
 import { BudgetWatch } from "./budget-watch.ts";
 import {
@@ -18,20 +14,25 @@ import {
   isWhole,
   nextCommands,
   ownerOf,
+  resumeCommand,
   startedLine,
   tailOf,
 } from "./describe-run.ts";
 import { InstallCache } from "./installs/install-cache.ts";
 import { JobInputs, type OnTaskRead } from "./inputs/job-inputs.ts";
+import { keepTaskTexts } from "./inputs/task-texts.ts";
 import { JobRecorder } from "./output/job-recorder.ts";
-import type { JobResultFile } from "./output/job-result-schema.ts";
+import type { JobRun, RunJobOptions } from "./job-run.ts";
 import { JobTally, type TallyEnd } from "./output/job-tally.ts";
 import { openJobOutput, type JobOutput } from "./output/open-job-output.ts";
+import { plannedTrialsOf } from "./planned-trials-of.ts";
 import { isFailed, toUnit } from "./output/trial-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
-import type { PlannedSitting } from "./resume/plan-sitting.ts";
 import { reopenTrial, takeUp } from "./resume/take-up.ts";
 import { PauseWatch } from "./pause-watch.ts";
+import { retellJob } from "./retell-job.ts";
+import { describeRaised } from "./raise-budget.ts";
+import { raiseAfterRun, refuseSpentBudget } from "./spent-budget.ts";
 import { RunVoice } from "./run-voice.ts";
 import { StopSwitch } from "./stop-switch.ts";
 import { ImageShelf } from "./trial/image-shelf.ts";
@@ -39,36 +40,12 @@ import { runTrial } from "./trial/run-trial.ts";
 import type { Trial } from "./trial/trial.ts";
 import type { TrialContext } from "./trial/trial-context.ts";
 
-export interface RunJobOptions {
-  readonly runId: string;
-  readonly host: Host;
-  readonly clock: Clock;
-  /** Ends the job: running trials are terminated, the others skipped. */
-  readonly signal: AbortSignal;
-  /** Ends even the waiting for teardown. */
-  readonly forceSignal: AbortSignal;
-  /** How the job is taken up again; null starts it anew. */
-  readonly sitting: PlannedSitting | null;
-  readonly onEvent: RunListener;
-  /** Log entries that reach the job's `log_level`. */
-  readonly onLog: (entry: LogEntry) => void;
-}
-
-export interface JobRun {
-  readonly dir: string;
-  readonly result: JobResultFile;
-  /** Environments that were kept on purpose, with the way in. */
-  readonly kept: readonly { readonly id: string; readonly enter: string | null }[];
-  /** Environments that could not be removed. */
-  readonly leftBehind: readonly string[];
-  /** What kept the end of the job from being written, a full disk for one; null when all is on disk. */
-  readonly unwritten: unknown;
-}
-
-/** Runs a prepared job to its end; every finished result is on disk by then, whatever happened. */
+/** Runs a prepared job to its end; every finished result is on disk by then, whatever happened. Rejects before a start without a budget. */
 export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptions): Promise<JobRun> {
   const { job, redactor, trials: plan } = prepared;
   const { clock, signal, sitting } = options;
+  if (sitting?.isIdle) return retellJob(prepared, sitting, options);
+  refuseSpentBudget(prepared, sitting, options.host);
   const earlierSittings = sitting?.sittings ?? [];
   const startedAt = clock.now();
   const from = clock.monotonic();
@@ -102,6 +79,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
 
   let running = 0;
   let endedAt: number | null = null;
+  let hasRest = true;
   using stopping = new StopSwitch(signal, (reason) =>
     voice.emit({
       type: "run_stopping",
@@ -111,12 +89,13 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
       isTerminating: reason.kind === "cancelled",
     }),
   );
-  const tally = new JobTally(plannedTrials(plan), job.metrics, !job.verifier.disable);
+  const tally = new JobTally(plannedTrialsOf(plan), job.metrics, !job.verifier.disable);
   const state = (): TallyEnd => ({
     jobName: name,
     sittings: [...earlierSittings, describeSitting(startedAt, endedAt, clock.monotonic() - from)],
     isCancelled: signal.aborted,
-    isStoppedByBudget: stopping.isSpent,
+    // A budget that the last trial used up has stopped nothing.
+    isStoppedByBudget: stopping.isSpent && hasRest,
     warnings: voice.warnings,
   });
   const recorder = new JobRecorder({ paths, journal, tally, clock, redactor, log, state });
@@ -137,7 +116,8 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     recorder.touch();
   }
   const spend = (): void => budget.spend(tally.spent());
-  spend();
+  const units = sitting?.trials ?? plan;
+  if (units.length > 0) spend();
   const gate = new Gate();
   using _pausing = new PauseWatch({
     file: paths.pause,
@@ -146,7 +126,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   });
   const reaping = removeAbandoned(prepared.provider, options, voice);
   const unstarted = await runWindow<Trial>({
-    units: sitting?.trials ?? plan,
+    units,
     limit: job.nConcurrentTrials,
     laneOf: (trial) => trial.agent.name,
     groupsOf: (trial) => [`agent:${trial.agent.name}`, `dataset:${trial.datasetName}`],
@@ -169,6 +149,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     },
   });
 
+  hasRest = unstarted.length > 0;
   await reaping;
   await context.images.settle(options.forceSignal);
   const skipped: number[] = [];
@@ -183,9 +164,15 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const { result, failure } = await recorder.close();
   const unwritten =
     failure ?? (await journal.append(endedLine(result, endedAt, skipped)).catch((error: unknown) => error)) ?? null;
-  const next = nextCommands(paths.dir, options.host.cwd, failedKey, isWhole(result, unwritten === null));
-  voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next) });
-  return { dir: paths.dir, result, kept, leftBehind, unwritten };
+  const { cwd } = options.host;
+  const raised = raiseAfterRun(prepared, sitting, result, tally, unstarted.length);
+  const again = unstarted.length > skipped.length ? (sitting?.retryFailed ?? []) : [];
+  const isDone = isWhole(result, unwritten === null) && !hasRest;
+  const resume = isDone ? null : resumeCommand(paths.dir, cwd, raised, again);
+  const notes = describeRaised(raised);
+  const next = nextCommands(paths.dir, cwd, failedKey, resume);
+  voice.emit({ type: "run_finished", at: endedAt, tail: tailOf(result, next, notes) });
+  return { dir: paths.dir, result, kept, leftBehind, unwritten, resume, notes };
 }
 
 function trialContext(
@@ -197,8 +184,10 @@ function trialContext(
 ): TrialContext {
   const { clock, signal, forceSignal, sitting } = options;
   const inputs = sitting?.inputs ?? new JobInputs(job);
-  const onRead: OnTaskRead = ({ datasetName: dataset, name: task }, digest) =>
+  const onRead: OnTaskRead = ({ datasetName: dataset, name: task, directory }, digest) => {
     ends.recorder.note({ type: "task_read", dataset, task, ...digest });
+    if (directory !== null) void keepTaskTexts(paths.tasks, directory, digest, redactor);
+  };
   const labels = environmentLabels(options, name);
   const images = new ImageShelf({
     provider,
@@ -241,17 +230,6 @@ function trialContext(
     onDiskFull: (error) =>
       ends.stopping.stop(new AbortReason("internal", `the disk takes nothing more: ${messageOf(error)}`)),
   };
-}
-
-function plannedTrials(
-  trials: readonly Trial[],
-): { agentName: string; datasetName: string; taskName: string; attempt: number }[] {
-  return trials.map((trial) => ({
-    agentName: trial.agent.name,
-    datasetName: trial.datasetName,
-    taskName: trial.task.name,
-    attempt: trial.attempt,
-  }));
 }
 
 function groupLimits({ job, datasets }: PreparedJob): Map<string, number> {

@@ -1,5 +1,5 @@
 import { shortestSecret, type Secret } from "../base/redactor.ts";
-import type { Capabilities } from "../environments/environment.ts";
+import type { Capabilities, EnvironmentProvider } from "../environments/environment.ts";
 import type { Job } from "./config/job.ts";
 import type { Dataset } from "./tasks/task.ts";
 
@@ -7,15 +7,23 @@ import type { Dataset } from "./tasks/task.ts";
 export function startWarnings(
   job: Job,
   datasets: readonly Dataset[],
-  capabilities: Capabilities,
+  { name, capabilities }: Pick<EnvironmentProvider, "name" | "capabilities">,
   secrets: readonly Secret[],
 ): string[] {
   return [
+    ...keepWarnings(job, name, capabilities),
     ...limitWarnings(job, datasets, capabilities),
     ...keyWarnings(datasets),
     ...secretWarnings(secrets),
     ...pinWarnings(datasets),
     ...shellFormWarnings(job.document),
+  ];
+}
+
+function keepWarnings({ environment: { preserveEnv } }: Job, name: string, { stop }: Capabilities): string[] {
+  if (preserveEnv === "never" || stop) return [];
+  return [
+    `environment.preserve_env: ${preserveEnv} keeps nothing: environment "${name}" cannot keep what is in it as provider_config sets it up, a disk in memory for one`,
   ];
 }
 

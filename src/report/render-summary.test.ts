@@ -106,6 +106,7 @@ describe("renderSummary", () => {
     expect(running).toContain("1 of 11 trials scored · 1 passed · 1 failed · 9 not finished\n");
     expect(running).not.toContain("skipped");
     expect(running).not.toContain("of all");
+    expect(running).toMatch(/ scored +of finished .*\n.* 1 of 11 +50% /);
     const stopped = render(units, { columns: 140 }, plan, { status: "cancelled", skipped: 9 });
     expect(stopped).toContain("9 skipped");
     expect(stopped).toContain("of all");

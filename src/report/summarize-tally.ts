@@ -56,6 +56,8 @@ export interface GroupSummary {
   readonly otherMarks: readonly { readonly name: string; readonly marks: MarksSummary }[];
   /** The same over everything planned, with what has no mark as 0. */
   readonly overPlanned: { readonly passRate: number; readonly meanMark: number } | null;
+  /** The same over what finished, with what has no mark as 0; null when nothing did. */
+  readonly overFinished: { readonly passRate: number; readonly meanMark: number } | null;
   /** The same over what finished, without what failed by no fault of its own; null when nothing did. */
   readonly withoutInfrastructure: { readonly passRate: number; readonly meanMark: number } | null;
   /** The share of what was planned that has a mark. */
@@ -133,7 +135,6 @@ function summarizeGroup(
   const fair = finished - unmarked - excused;
   const marks = summarizeMarks(itemsOf(groups), head.shape.passAt);
   const markable = planned === null ? 0 : Math.max(planned, finished) - unmarked;
-  const share = (part: number): number => part / markable;
   return {
     labels,
     planned,
@@ -148,13 +149,10 @@ function summarizeGroup(
       name,
       marks: summarizeMarks(otherItemsOf(groups, name), head.shape.passAt),
     })),
-    overPlanned:
-      markable > 0 ? { passRate: share(marks.passed), meanMark: share((marks.meanMark ?? 0) * marks.values) } : null,
-    withoutInfrastructure:
-      excused > 0 && fair > 0
-        ? { passRate: marks.passed / fair, meanMark: ((marks.meanMark ?? 0) * marks.values) / fair }
-        : null,
-    coverage: markable > 0 ? share(scored) : null,
+    overPlanned: markable > 0 ? shareOf(marks, markable) : null,
+    overFinished: finished > unmarked ? shareOf(marks, finished - unmarked) : null,
+    withoutInfrastructure: excused > 0 && fair > 0 ? shareOf(marks, fair) : null,
+    coverage: markable > 0 ? scored / markable : null,
     metrics: head.metrics.map((name) => ({ name, value: metricOf(name, groups) })),
     failures: failuresOf(groups),
     cost: { usd: total(groups, (group) => group.costUsd), unknownUnits: total(groups, (group) => group.unknownCosts) },
@@ -165,6 +163,10 @@ function summarizeGroup(
     ),
     phases: phasesOf(groups),
   };
+}
+
+function shareOf(marks: MarksSummary, units: number): { readonly passRate: number; readonly meanMark: number } {
+  return { passRate: marks.passed / units, meanMark: ((marks.meanMark ?? 0) * marks.values) / units };
 }
 
 function detailsOf(type: string, { causes, ...failure }: FailureTally): FailureDetails {

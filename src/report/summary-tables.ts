@@ -25,14 +25,18 @@ function markColumns(table: RowTable, status: RunStatus, columns: number): Colum
   const { rows, style, shape, column } = table;
   const uneven = rows.some((row) => row.scored < (row.planned ?? row.finished) - row.unmarked);
   // What has not finished yet has not failed.
-  const overAll = uneven && status !== "unfinished";
+  const isUnfinished = status === "unfinished";
+  const overAll = uneven && !isUnfinished;
   const k = commonK(rows);
   const lead = leadOf(table);
   return [
     ...leadColumns(table, lead, columns),
     column("scored", (row) => scoredCell(row, style)),
     ...(overAll ? [{ ...column("of all", (row) => lead.text(row.overPlanned)), drop: 25, isFirm: true }] : []),
-    ...(rows.some((row) => row.withoutInfrastructure !== null) && status !== "unfinished"
+    ...(isUnfinished && rows.some(({ failed }) => failed > 0)
+      ? [{ ...column("of finished", (row) => lead.text(row.overFinished)), drop: 25, isFirm: true }]
+      : []),
+    ...(rows.some((row) => row.withoutInfrastructure !== null)
       ? [{ ...column("w/o infra", (row) => lead.text(row.withoutInfrastructure)), drop: 26, isFirm: true }]
       : []),
     ...secondColumns(table, lead),

@@ -63,6 +63,19 @@ describe("a job that ran", () => {
     const result = await room.readJson<JobResultFile>("jobs/job/result.json");
     expect(result).toMatchObject({ completed_trials: 2, skipped_trials: 1, stopped_by_budget: true, cancelled: false });
     expect(result.skipped).toEqual([{ agent_name: "agent", dataset_name: "tasks", task_name: "c", attempt: 1 }]);
+    const more = "rollout resume jobs/job --set budget.cost_usd=7.2";
+    expect(stdout).toContain(`next     ${more}`);
+    expect((await room.run(["show", "jobs/job"])).stdout).toContain(`next     ${more}`);
+    const quiet = await room.run(["job.yaml", "-q", "--name", "quiet"]);
+    expect(quiet.code).toBe(4);
+    expect(quiet.stderr).toMatch(
+      /^rollout: budget\.cost_usd: 4 of 3 is spent; 1 of 3 .*\nrollout: go on with: rollout resume jobs\/quiet --set budget\.cost_usd=7\.2\n$/,
+    );
+    const spent = await room.run(["resume", "jobs/job"]);
+    expect(spent.code).toBe(4);
+    expect(spent.stderr).toContain("4 is spent already, so no trial starts");
+    expect(spent.stderr).toContain(more);
+    expect((await room.run(more.split(" ").slice(1))).code).toBe(0);
   });
 });
 

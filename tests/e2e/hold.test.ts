@@ -33,7 +33,9 @@ test("a paused job lets what runs end, starts nothing new, and goes on when it i
   await running.until("the first trial ends", async () => (await status())["completed_trials"] === 1);
   expect(await status()).toMatchObject({ state: "paused", completed_trials: 1, running: [] });
   const shown = await room.run(["status", "jobs/job"]);
-  expect(shown.stdout).toMatch(/^job {2}paused: process \d+ on .*\n1 of 3 trials finished, 100% passed\n$/);
+  expect(shown.stdout).toMatch(
+    /^job {2}paused: process \d+ on .*\n1 of 3 trials finished, 2 to come\npassed 1 of 1 with a reward \(100%\)\n$/,
+  );
   expect(await room.run(["continue", "jobs/job"])).toMatchObject({ code: 0, stdout: "continued\n" });
   expect(await running.ended).toMatchObject({ code: 0, stderr: expect.stringContaining("continued") });
   expect(await status()).toMatchObject({ state: "ended", completed_trials: 3, running: [] });
@@ -46,7 +48,11 @@ test("a paused job can be cancelled, and is not paused when it is resumed", asyn
   await running.until("the job has noticed", () => running.stderr().includes("paused"));
   running.kill("SIGKILL");
   await running.ended;
-  expect(await status()).toMatchObject({ state: "died", running: [] });
+  const next = "rollout resume jobs/job";
+  expect(await status()).toMatchObject({ state: "died", skipped_trials: 3, next, running: [] });
+  expect((await room.run(["status", "jobs/job"])).stdout).toMatch(
+    /^job {2}interrupted: it did not end, and process \d+ on \S+ is gone\n0 of 3 trials finished, 3 without a result\nnext: rollout resume jobs\/job\n$/,
+  );
   const refused = await room.run(["pause", "jobs/job"]);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("rollout resume jobs/job") });
   writeFileSync(room.path("go"), "");
@@ -55,11 +61,17 @@ test("a paused job can be cancelled, and is not paused when it is resumed", asyn
 });
 
 test("a paused job ends at once when it is interrupted", async () => {
-  const { room, running } = await startHeldJob();
+  const { room, running, status } = await startHeldJob();
   await room.run(["pause", "jobs/job"]);
   await running.until("the job has noticed", () => running.stderr().includes("paused"));
   running.kill("SIGINT");
   expect(await running.ended).toMatchObject({ code: 130 });
+  expect(await status()).toMatchObject({ state: "ended", cancelled: true, skipped_trials: 2 });
+  const again = await room.run(["continue", "jobs/job"]);
+  expect(again.stderr).toContain("only a running job can be held; go on with: rollout resume jobs/job\n");
+  expect((await room.run(["status", "jobs/job"])).stdout).toBe(
+    "job  cancelled\n0 of 3 trials finished, 1 cut short, 2 skipped\nnext: rollout resume jobs/job\n",
+  );
 });
 
 test("only a job that runs can be held", async () => {

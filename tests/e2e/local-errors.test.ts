@@ -135,6 +135,29 @@ describe("every error that a trial on this machine can end with", () => {
     expect(rig.environments()).toEqual([]);
   });
 
+  test("a shell that the image lacks is the task's, and a disk that the agent filled is the agent's", async () => {
+    const toml = '[environment]\nmemory = "1G"\nstorage = "50M"\n';
+    const room = await rig.makeRoom(
+      {
+        "no-shell": { dockerfile: "FROM debian\nRUN rm -f /bin/bash /usr/bin/bash\n" },
+        "no-room": {
+          toml,
+          instruction: "[ $1 = install ] || head -c 200M /dev/zero > big || true",
+          test: `head -c 200K /dev/zero > notes && ${rewarding(1)}`,
+        },
+      },
+      { environment: { type: "local", provider_config: { storage: "memory" } } },
+    );
+    await room.run(["job.yaml"]);
+    const { error: shell } = await room.trial("agent/tasks/no-shell__1");
+    expect(shell).toMatchObject({ type: "environment_start_failed", cause: null, blame: "task" });
+    expect(shell?.message).toContain("no bash that runs");
+    const { error: disk } = await room.trial("agent/tasks/no-room__1");
+    expect(disk).toMatchObject({ cause: null, blame: "agent" });
+    expect(disk?.type).toMatch(/^verifier_/);
+    expect(disk?.message).toMatch(/^the agent had left \d+ bytes of its 50M of storage to the tests/);
+  });
+
   test("task_not_found: its repository is not there", async () => {
     const room = await rig.makeRoom({});
     const tasks = [{ name: "x", git_url: `file://${room.path("no-repository")}`, path: "x" }];

@@ -92,6 +92,11 @@ describe("what is kept of a job", () => {
     const { code, stderr } = await room.run(["job.yaml"]);
     expect(code).toBe(0);
     expect(stderr).not.toContain("kept environment");
+    const told = 'environment.preserve_env: always keeps nothing: environment "local"';
+    for (const word of ["validate", "plan"]) expect((await room.run([word, "job.yaml"])).stdout).toContain(told);
+    const entered = await room.run(["enter", "jobs/job/agent/tasks/one__1"]);
+    expect(entered.code).toBe(2);
+    expect(entered.stderr).toContain("--set environment.provider_config.storage=disk");
     expect((await room.trial("agent/tasks/one__1")).warnings).toEqual([expect.stringContaining("could not be kept")]);
     expect([...rig.processes(), ...rig.environments(), ...rig.debris()]).toEqual([]);
   });

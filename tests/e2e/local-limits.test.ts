@@ -29,6 +29,18 @@ describe("where control groups keep the limits", () => {
     ]);
   });
 
+  test("memory in which nothing can start is told before the start, and a limit above the machine's is none", async () => {
+    const room = await rig.makeRoom({ one: {} });
+    const tiny = await room.run(["validate", "job.yaml", "--set", "environment.override_memory=1M"]);
+    expect(tiny).toMatchObject({ code: 2, stdout: expect.stringContaining("it takes at least 8Mi") });
+    const huge = await room.run(["job.yaml", "--set", "environment.override_memory=1000T"]);
+    expect(huge).toMatchObject({ code: 0, stderr: expect.stringContaining("limits nothing: this machine has") });
+    const { environment } = await room.trial("agent/tasks/one__1");
+    expect(environment).toMatchObject({ limits: { memory: { bytes: 1e15, enforcement: "none" } } });
+    const least = ["--name", "least", "--set", "environment.override_memory=8Mi"];
+    expect(await room.run(["job.yaml", ...least])).toMatchObject({ code: 0 });
+  });
+
   test("more processors than the kernel can count are environment_resource_allocation_failed", async (context) => {
     if (process.getuid?.() !== 0) cannotRun(context, "only root can bound processors");
     const room = await rig.makeRoom(

@@ -147,7 +147,7 @@ async function expectResults(room: LocalRoom, trials: number, seed: number, isCu
 
 // What the trials of this soak may leave on disk, retries included.
 const known =
-  /^(?:config\.json|result\.json|\.rollout\/(?:journal|log(?:-\d+)?)\.jsonl|\.rollout\/lock\.json|\.rollout\/images\/[^/]+\/build(?:-\d+)?\.log|agent\/tasks\/[^/]+__\d+\/(?:retries\/\d+\/)?(?:result\.json|error\.txt|(?:setup|command|logs\/verifier)\/std(?:out|err)\.txt|logs\/agent\/fault|logs\/verifier\/reward\.txt))$/;
+  /^(?:config\.json|result\.json|\.rollout\/(?:journal|log(?:-\d+)?)\.jsonl|\.rollout\/lock\.json|\.rollout\/tasks\/[0-9a-f]+\.json|\.rollout\/images\/[^/]+\/build(?:-\d+)?\.log|agent\/tasks\/[^/]+__\d+\/(?:retries\/\d+\/)?(?:result\.json|error\.txt|(?:setup|command|logs\/verifier)\/std(?:out|err)\.txt|logs\/agent\/fault|logs\/verifier\/reward\.txt))$/;
 
 async function expectNothingLeft(rig: LocalRig, room: LocalRoom): Promise<void> {
   await eventually("no process is left", () => rig.processes());

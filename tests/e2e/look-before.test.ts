@@ -32,6 +32,16 @@ describe("validate", () => {
     expect(stdout).toContain("3 problems, 0 warnings");
   });
 
+  test("looks at a job with the keys that --set puts over it, and at nothing else with them", async () => {
+    const room = await makeJobRoom();
+    const wrong = await room.run(["validate", "job.yaml", "--set", "n_concurrent_trials=0"]);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stdout).toMatch(/--set n_concurrent_trials=0.*n_concurrent_trials/);
+    expect((await room.run(["validate", "job.yaml", "--set", "n_attempts=3"])).stdout).toContain("1 agent, 3 trials");
+    const task = await room.run(["validate", "tasks/alpha", "--set", "n_attempts=3"]);
+    expect(task).toMatchObject({ code: 2, stdout: expect.stringContaining("--set puts keys over") });
+  });
+
   test("gives the same as one JSON object", async () => {
     const room = await makeRoom();
     await room.write("job.yaml", "log_level: loud\nagents:\n  - name: oracle\ndatasets:\n  - path: ./none\n");
@@ -133,11 +143,22 @@ describe("validate", () => {
 });
 
 describe("plan", () => {
+  test("names the directory that the results go to, and says when it is taken", async () => {
+    const room = await makeJobRoom();
+    expect((await room.run(["plan", "job.yaml"])).stdout).toMatch(/^results {6}jobs\/job$/m);
+    await room.write("jobs/job/x", "");
+    expect((await room.run(["plan", "job.yaml"])).stdout).toMatch(
+      /^results {6}jobs\/job, which is there already: --res/m,
+    );
+    const json = await room.run(["plan", "job.yaml", "--name", "other", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ job_dir: room.path("jobs/other") });
+  });
+
   test("tells what a budget allows against what is known, for people and as JSON", async () => {
     const room = await makeJobRoom({ budget: { wall_sec: 1, tokens: 100 } });
     const { stdout } = await room.run(["plan", "job.yaml"]);
     expect(stdout).toMatch(
-      /budget for 1 trial, 4 at once:\n {2}wall_sec 1: the deadlines allow \d+ without retries, so it may end .*\n {2}tokens 100: unknown: what agents use/,
+      /budget for 1 trial, 4 at once:\n {2}wall_sec 1: the deadlines allow \d+ without retries; all trials start at once and may finish, so it ends none of them\n {2}tokens 100: unknown: what agents use/,
     );
     const { budget } = JSON.parse((await room.run(["plan", "job.yaml", "--json"])).stdout) as { budget: unknown };
     expect(budget).toEqual([

@@ -138,7 +138,7 @@ describe("a job that is not what it was", () => {
     expect(refused.code).toBe(2);
     expect(refused.stdout).toBe("");
     expect(refused.stderr).toMatch(/^agents\.agent\.execute\n {4}echo hello\n {2}\+ echo more$/m);
-    expect(refused.stderr).toMatch(/^task tasks\/a: tests\/test\.sh\n {2}- 9 bytes, .*\n {2}\+ 9 bytes, /m);
+    expect(refused.stderr).toMatch(/^task tasks\/a: tests\/test\.sh\n {2}- reward 1\n {2}\+ reward 0\n/m);
     expect(refused.stderr).toContain("--accept-changes");
     expect(await room.files("jobs/job")).toEqual(before);
 
@@ -225,5 +225,19 @@ describe("verify", () => {
     });
     const room2 = await makeRoom();
     expect(await room2.run(["verify", "."])).toMatchObject({ code: 2 });
+  });
+
+  test("says first that a job has not ended, and counts the totals that are behind", async () => {
+    const room = await makeJobRoom({}, ["a", "b"]);
+    await room.run(["job.yaml"]);
+    const lines = (await room.read("jobs/job/.rollout/journal.jsonl")).split("\n");
+    await room.write("jobs/job/.rollout/journal.jsonl", `${lines.slice(0, -2).join("\n")}\n`);
+    const behind = { ...(await resultOf(room)), total_cost: 3, completed_trials: 1 };
+    await room.write("jobs/job/result.json", JSON.stringify(behind));
+    const { code, stdout } = await room.run(["verify", "jobs/job"]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^this job has not ended, so that what is recorded may be behind; rollout resume jobs\/job brings it up to date\nresult\.json: \d+ values are not what the trials say so far\n\d+ differences in 2 trials, \d+ values\n$/,
+    );
   });
 });

@@ -48,7 +48,7 @@ describe("show", () => {
       "tasks/alpha #1",
       "a book",
       "easy",
-      "agent_execution_failed",
+      "agent_execution_failed, to blame: agent",
       "working",
       "something broke",
       "not reached",

@@ -15,6 +15,7 @@ echo "plain $key"; echo "plain $key" >&2
 printf %s "${"$"}{key:0:7}"; sleep 0.2; echo "${"$"}{key:7}"
 for prefix in "" x xy; do printf %s "$prefix$key" | base64 -w0; echo; printf %s "$prefix$key" | base64 -w0 >&2; done
 encoded=$(printf %s "$key" | sed 's/%/%25/g; s/+/%2B/g; s/&/%26/g; s/?/%3F/g; s/=/%3D/g; s/:/%3A/g; s,/,%2F,g'); echo "https://example.com/?k=$encoded"
+digits=$(printf %s "$key" | od -An -v -tx1 | tr -d ' \n'); echo "$digits"; echo "${"$"}{digits^^}" > ${dir}/"$digits"
 printf '{"key":"%s"}\n' "$key"; printf '\377\376 %s \0 %s' "$key" "$key"; printf '\033]0;%s\007' "$key"
 mkdir -p ${dir}/"$key"x 2>/dev/null; echo "$key" > ${dir}/log; head -c 300000 /dev/zero > ${dir}/large; printf %s "$key" >> ${dir}/large
 base64_key=$(printf %s "$key" | base64 -w0 | tr -d /=); echo x > ${dir}/"$base64_key"; echo x > ${dir}/"$encoded"; ln -sf "${"$"}encoded" ${dir}/link
@@ -38,6 +39,8 @@ export function expectNoCanary(dir: string, texts: readonly string[]): void {
     value,
     encodeURIComponent(value),
     JSON.stringify(value).slice(1, -1),
+    Buffer.from(value).toString("hex"),
+    Buffer.from(value).toString("hex").toUpperCase(),
     ...["", "x", "xy"].map((prefix) => middleOfBase64(prefix, value)),
   ]);
   const found: string[] = [];

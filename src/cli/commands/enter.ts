@@ -5,6 +5,7 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import type { Entrance } from "../../environments/environment.ts";
 import { readTrialEnvironment } from "../../jobs/output/read-environment.ts";
 import { readTrial } from "../../jobs/output/read-job.ts";
+import type { TrialResultFile } from "../../jobs/output/trial-result-schema.ts";
 import type { CliContext } from "../cli-context.ts";
 import { listenToInterrupts } from "../interrupts.ts";
 import { openProvider } from "../open-provider.ts";
@@ -17,7 +18,7 @@ export async function enterCommand(
 ): Promise<number> {
   const { host, process } = context;
   const dir = resolve(host.cwd, directory);
-  const id = await findKept(dir, directory, options.environment);
+  const trial = await readTrialAt(dir, directory);
   // What a person types at the shell's prompt is for the shell.
   using interrupts = listenToInterrupts(
     process,
@@ -26,20 +27,30 @@ export async function enterCommand(
   );
   const { signal } = new AbortController();
   await using provider = await openProvider(await readTrialEnvironment(dir, host.env), context, signal);
-  if (!provider.capabilities.stop) {
-    throw new RolloutError("unsupported", `environment "${provider.name}" has no way into what it kept`);
-  }
+  if (!provider.capabilities.stop)
+    throw new RolloutError(
+      "unsupported",
+      `environment "${provider.name}" keeps nothing as ${directory} had it set up`,
+      {
+        hint: "a disk in memory is gone with its environment: a job with --set environment.provider_config.storage=disk --set environment.preserve_env=always keeps it",
+      },
+    );
+  const id = findKept(trial, directory, options.environment);
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   await using entrance = await provider.enter({ id, isTerminal, signal });
   if (isTerminal) context.terminal.err(`a shell in ${id}; \`exit\` leaves it\n`);
   return await runShell(entrance, () => interrupts.received === "SIGTERM");
 }
 
-async function findKept(dir: string, shown: string, asked: string | undefined): Promise<string> {
+async function readTrialAt(dir: string, shown: string): Promise<TrialResultFile> {
   if (!existsSync(dir)) throw new RolloutError("not_found", `${shown} does not exist`);
   const trial = await readTrial(dir);
   if (!trial)
     throw new RolloutError("not_found", `${shown} is not a trial directory: it has no result.json of a trial`);
+  return trial;
+}
+
+function findKept(trial: TrialResultFile, shown: string, asked: string | undefined): string {
   const kept = trial.teardown?.kept ?? [];
   const [first] = kept;
   if (first === undefined) {

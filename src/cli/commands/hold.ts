@@ -5,6 +5,7 @@ import { jobPaths } from "../../jobs/output/job-paths.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isJobAlive, readNamedJob } from "../job-life.ts";
+import { nextOfJob } from "../next-of-job.ts";
 
 /** `rollout pause` and `rollout continue`: tell the process that runs a job to take no new trials, or to take them again. */
 export async function holdCommand(
@@ -14,10 +15,10 @@ export async function holdCommand(
 ): Promise<number> {
   const job = await readNamedJob(directory, host);
   if (job.hasEnded || !isJobAlive(job, host)) {
+    const { command } = await nextOfJob(job, host.cwd);
+    const why = job.hasEnded ? "only a running job can be held" : "its process is gone";
     throw new RolloutError("not_found", `${directory} is not running`, {
-      hint: job.hasEnded
-        ? "only a running job can be held"
-        : `its process is gone; go on with rollout resume ${shellWord(directory)}`,
+      hint: command === null ? why : `${why}; go on with: ${command}`,
     });
   }
   const { pause } = jobPaths(job.dir);

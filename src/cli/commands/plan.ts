@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { toPathSegment } from "../../base/path-segment.ts";
 import { plainJson } from "../../base/plain-json.ts";
 import { silentLog } from "../../base/log.ts";
 import { formatBytes } from "../../base/quantity.ts";
@@ -6,8 +9,7 @@ import { countText } from "../../report/number-text.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import type { ImagePlan } from "../../environments/environment.ts";
 import { loadProviderModule } from "../../environments/registry.ts";
-import { describeBudget } from "../../jobs/describe-budget.ts";
-import { budgetOf } from "../../jobs/describe-run.ts";
+import { budgetLines, budgetOf } from "../../jobs/describe-run.ts";
 import type { PreparedJob } from "../../jobs/prepare-job.ts";
 import { planResources } from "../../jobs/trial/limits.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -49,8 +51,7 @@ export async function planCommand(
   if (options.json) terminal.out(`${plainJson({ schema_version: 1, ...plan }, 2)}\n`);
   else {
     printProblems(prepared.taskProblems, terminal, host.cwd);
-    const budget = describeBudget(budgetOf(prepared, null), plan.trials, plan.concurrency);
-    terminal.out(renderPlan(plan, budget, host.cwd));
+    terminal.out(renderPlan(plan, budgetLines(prepared, null), host.cwd));
   }
   return exitCodes.done;
 }
@@ -78,6 +79,8 @@ interface PlanDescription {
   readonly images: { readonly build: readonly string[]; readonly pull: readonly string[] };
   readonly budget: readonly { readonly name: string; readonly limit: number; readonly at_most: number | null }[];
   readonly jobs_dir: string;
+  /** Null when the job has no name and gets one from the time. */
+  readonly job_dir: string | null;
   readonly tasks: readonly TaskPlan[];
   readonly warnings: readonly string[];
 }
@@ -111,6 +114,7 @@ function describePlan(prepared: PreparedJob): PlanDescription {
     },
     budget: budgetOf(prepared, null).map(({ atMost, ...row }) => ({ ...row, at_most: atMost })),
     jobs_dir: job.jobsDir,
+    job_dir: job.name === null ? null : join(job.jobsDir, toPathSegment(job.name)),
     tasks: datasets.flatMap((dataset) =>
       dataset.tasks.map((task): TaskPlan => {
         const own = trials.filter((trial) => trial.task === task && trial.attempt === 1);
@@ -147,7 +151,7 @@ function renderPlan(plan: PlanDescription, budget: readonly string[], cwd: strin
     `agents       ${plan.agents.join(", ")}`,
     `environment  ${plan.environment}: ${countText(plan.containers.total, "environment")} in all, at most ${plan.containers.at_once} at once`,
     `images       ${plan.images.build.length} to build, ${plan.images.pull.length} to pull`,
-    `results      ${shownPath(plan.jobs_dir, cwd)}`,
+    `results      ${describePlace(plan, cwd)}`,
     ...budget,
     "",
     ...plan.tasks.map((task) => `  ${task.dataset}/${task.task}  ${describeTask(task, cwd)}`),
@@ -158,6 +162,12 @@ function renderPlan(plan: PlanDescription, budget: readonly string[], cwd: strin
   }
   for (const warning of plan.warnings) lines.push(`warning: ${warning}`);
   return `${lines.map(plainText).join("\n")}\n`;
+}
+
+function describePlace({ jobs_dir: jobsDir, job_dir: dir }: PlanDescription, cwd: string): string {
+  if (dir === null) return `${shownPath(jobsDir, cwd)}/<date>__<time>`;
+  const isTaken = existsSync(dir) ? ", which is there already: --resume goes on with it, --name chooses another" : "";
+  return `${shownPath(dir, cwd)}${isTaken}`;
 }
 
 function describeTask(task: TaskPlan, cwd: string): string {

@@ -7,7 +7,7 @@ import type { Host } from "../../base/host.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { plainText } from "../../base/terminal-text.ts";
-import { isWhole, jobShape, resumeCommand } from "../../jobs/describe-run.ts";
+import { jobShape } from "../../jobs/describe-run.ts";
 import { readJob, readTrial, type JobRecord } from "../../jobs/output/read-job.ts";
 import { toUnit, type TrialResultFile } from "../../jobs/output/trial-result-schema.ts";
 import { costText, countText, durationFormat, markText } from "../../report/number-text.ts";
@@ -16,6 +16,7 @@ import type { PlannedGroup, RunHead, RunTail } from "../../store/run.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isJobAlive } from "../job-life.ts";
+import { nextOfJob } from "../next-of-job.ts";
 import { showExperimentDirectory, showStoredExperiment } from "../experiment/show-experiment.ts";
 import { openNamedStore } from "../open-store.ts";
 import { printSummary } from "../run-reporter.ts";
@@ -49,12 +50,13 @@ export async function showCommand(directory: string, options: ShowRunOptions, co
   for (const result of job.trials) tally.add(toUnit(result));
   for (const warning of job.result.warnings) tally.addWarning(warning);
   const isRunning = !job.hasEnded && isJobAlive(job, host);
+  const { command, notes } = isRunning ? { command: null, notes: [] } : await nextOfJob(job, host.cwd);
   const next = [
-    ...(isRunning || isWhole(job.result, job.hasEnded) ? [] : [resumeCommand(dir, host.cwd)]),
+    ...(command === null ? [] : [command]),
     ...(isGone(job, host) ? ["rollout clean"] : []),
     ...worthALook(job, directory),
   ];
-  printSummary(terminal, headOf(job, host.cwd), tally, tailOf(job, next, elapsedSec(job, host, clock)));
+  printSummary(terminal, headOf(job, host.cwd), tally, { ...tailOf(job, next, elapsedSec(job, host, clock)), notes });
   return exitCodes.done;
 }
 
@@ -198,7 +200,7 @@ async function describeTrial(dir: string, trial: TrialResultFile, cwd: string): 
   if (error)
     lines.push(
       "",
-      `${error.type}${error.cause ? ` (${error.cause})` : ""}`,
+      `${error.type}, to blame: ${error.blame}`,
       ...error.message.split("\n").map((line) => `  ${line}`),
       ...(await readAdvice(dir, cwd)).map((line) => `  ${line}`),
     );

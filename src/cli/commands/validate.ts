@@ -7,6 +7,7 @@ import type { Problem } from "../../base/problem.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { loadProviderModule } from "../../environments/registry.ts";
+import type { Override } from "../../jobs/config/overrides.ts";
 import { loadJob } from "../../jobs/config/load-job.ts";
 import { describeMissing, missingVerifierVariables } from "../../jobs/plan-trials.ts";
 import { loadDatasets } from "../../jobs/tasks/load-datasets.ts";
@@ -18,7 +19,12 @@ import { exitCodes } from "../exit-codes.ts";
 import { listenToInterrupts } from "../interrupts.ts";
 import { problemLine } from "../print-error.ts";
 import { prepareInterruptibly } from "../prepare-interruptibly.ts";
-import { isTaskDirectory } from "../read-job-arguments.ts";
+import type { JobOptions } from "../job-options.ts";
+import { isTaskDirectory, overridesOf } from "../read-job-arguments.ts";
+
+export interface ValidateOptions extends Pick<JobOptions, "set"> {
+  readonly json?: boolean;
+}
 
 interface Verdict {
   /** What was looked at: `job.yaml: 2 agents, 12 tasks`. */
@@ -31,17 +37,18 @@ const everyTask = { include: [], exclude: [], tags: [], categories: [], limit: n
 /** `rollout validate`: lists every problem of what it is given, and starts nothing. */
 export async function validateCommand(
   paths: readonly string[],
-  options: { readonly json?: boolean },
+  options: ValidateOptions,
   context: CliContext,
 ): Promise<number> {
   const { terminal } = context;
+  const overrides = overridesOf(options, context.host.cwd);
   using interrupts = listenToInterrupts(
     context.process,
     () => {},
     () => {},
   );
   const verdicts: Verdict[] = [];
-  for (const path of paths) verdicts.push(await validatePath(path, context, interrupts.signal));
+  for (const path of paths) verdicts.push(await validatePath(path, overrides, context, interrupts.signal));
   const problems = verdicts.flatMap((verdict) => verdict.problems);
   const errors = problems.filter((problem) => problem.severity === "error").length;
   if (options.json) terminal.out(`${plainJson({ schema_version: 1, valid: errors === 0, problems }, 2)}\n`);
@@ -56,10 +63,18 @@ export async function validateCommand(
   return errors > 0 ? exitCodes.usage : exitCodes.done;
 }
 
-async function validatePath(path: string, context: CliContext, signal: AbortSignal): Promise<Verdict> {
+async function validatePath(
+  path: string,
+  overrides: readonly Override[],
+  context: CliContext,
+  signal: AbortSignal,
+): Promise<Verdict> {
   const full = resolve(context.host.cwd, path);
   try {
     if (!existsSync(full)) throw new RolloutError("not_found", "does not exist");
+    const isJob = !isTaskDirectory(full) && !statSync(full).isDirectory() && !(await isRegistry(full));
+    if (overrides.length > 0 && !isJob)
+      throw new RolloutError("usage_invalid", "--set puts keys over those of a job file, and this is none");
     if (isTaskDirectory(full))
       return await validateDataset(
         { kind: "tasks", paths: [full], name: basename(dirname(full)), nConcurrent: null },
@@ -76,7 +91,7 @@ async function validatePath(path: string, context: CliContext, signal: AbortSign
       );
     }
     if (await isRegistry(full)) return await validateRegistry(full, path, context, signal);
-    return await validateJob(path, context, signal);
+    return await validateJob(path, overrides, context, signal);
   } catch (error) {
     if (!(error instanceof RolloutError)) throw error;
     const whole: Problem = {
@@ -88,9 +103,14 @@ async function validatePath(path: string, context: CliContext, signal: AbortSign
   }
 }
 
-async function validateJob(path: string, context: CliContext, signal: AbortSignal): Promise<Verdict> {
+async function validateJob(
+  path: string,
+  overrides: readonly Override[],
+  context: CliContext,
+  signal: AbortSignal,
+): Promise<Verdict> {
   const { host, clock, terminal } = context;
-  const job = await loadJob(path, [], host);
+  const job = await loadJob(path, overrides, host);
   await using prepared = await prepareInterruptibly(job, {
     host,
     clock,

@@ -4,7 +4,8 @@ import { plainJson } from "../../base/plain-json.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { resumeCommand } from "../../jobs/describe-run.ts";
-import { verifyJob, type Difference } from "../../jobs/output/verify-job.ts";
+import type { Difference } from "../../jobs/output/comparison.ts";
+import { verifyJob } from "../../jobs/output/verify-job.ts";
 import { countText } from "../../report/number-text.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -22,20 +23,34 @@ export async function verifyCommand(
     const found = { has_ended: hasEnded, trials, compared, differences };
     terminal.out(`${plainJson({ schema_version: 1, job_dir: dir, ...found }, 2)}\n`);
   } else {
-    for (const difference of differences) terminal.out(`${describe(difference)}\n`);
+    if (!hasEnded)
+      terminal.out(
+        `this job has not ended, so that what is recorded may be behind; ${resumeCommand(dir, host.cwd)} brings it up to date\n`,
+      );
+    for (const line of describeAll(differences, hasEnded)) terminal.out(`${line}\n`);
     const what = `${countText(trials, "trial")}, ${countText(compared, "value")}`;
     terminal.out(
       differences.length === 0
         ? `everything is as its trials say: ${what}\n`
         : `${countText(differences.length, "difference")} in ${what}\n`,
     );
-    if (!hasEnded)
-      terminal.out(`this job has not ended, so that result.json may be behind: ${resumeCommand(dir, host.cwd)}\n`);
   }
   return differences.length === 0 ? exitCodes.done : exitCodes.gate;
 }
 
 const longestValue = 200;
+
+// Totals that a process had no time to write are one thing, however many they are.
+function describeAll(differences: readonly Difference[], hasEnded: boolean): string[] {
+  const isBehind = ({ file }: Difference): boolean => !hasEnded && file === "result.json";
+  const behind = differences.filter(isBehind);
+  return [
+    ...differences.filter((difference) => !isBehind(difference)).map(describe),
+    ...(behind.length > 1
+      ? [`result.json: ${behind.length} values are not what the trials say so far`]
+      : behind.map(describe)),
+  ];
+}
 
 function describe({ file, field, recorded, recomputed }: Difference): string {
   const text = (value: unknown): string =>

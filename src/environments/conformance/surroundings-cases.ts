@@ -155,4 +155,17 @@ export const surroundingsCases: readonly ConformanceCase[] = [
       assert.notEqual((await runCommand(environment, greedy, { signal })).exitCode, 0);
     },
   },
+  {
+    title: "where it is told how much can still be written, that is less once something was",
+    needs: ["shell"],
+    async run({ createEnvironment, signal }) {
+      const environment = await createEnvironment();
+      const before = (await environment.freeBytes?.(signal)) ?? null;
+      if (before === null) return;
+      const { exitCode } = await runScript(environment, "head -c 4M /dev/zero > /tmp/written", { signal });
+      assert.equal(exitCode, 0);
+      const after = (await environment.freeBytes?.(signal)) ?? null;
+      assert.ok(after !== null && after <= before - 4 * 1024 * 1024, `${after} after ${before}`);
+    },
+  },
 ];

@@ -182,6 +182,13 @@ export class LocalEnvironment implements Environment {
     return findChangedTools({ sandbox, base: ground.base, fresh: this.#tools, disk });
   }
 
+  async freeBytes(signal: AbortSignal): Promise<number | null> {
+    signal.throwIfAborted();
+    this.#assertRunning();
+    const { ground, sandbox } = this.#options;
+    return ground.config.storage === "memory" ? sandbox.freeBytes() : null;
+  }
+
   async setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertRunning();

@@ -1,4 +1,5 @@
 import type { FactValue, ResourceLimits } from "../environment.ts";
+import { enforcementOf } from "./check-limits.ts";
 import type { PreparedGround } from "./local-ground.ts";
 import type { Deviation } from "./local-image.ts";
 
@@ -10,7 +11,7 @@ const idWords = {
 
 /** What a trial's result records of its environment. */
 export function planFacts(
-  { base, idMap, capabilities, config }: PreparedGround,
+  { base, idMap, capabilities, config, host }: PreparedGround,
   limits: ResourceLimits,
   network: "host" | "none",
   deviations: readonly Deviation[],
@@ -28,8 +29,11 @@ export function planFacts(
       storage: config.storage,
     },
     limits: {
-      cpus: { value: limits.cpus, enforcement: enforcement.cpus },
-      memory: { bytes: limits.memoryBytes, enforcement: enforcement.memory },
+      cpus: { value: limits.cpus, enforcement: enforcementOf(limits.cpus, host.cpus, enforcement.cpus) },
+      memory: {
+        bytes: limits.memoryBytes,
+        enforcement: enforcementOf(limits.memoryBytes, host.memoryBytes, enforcement.memory),
+      },
       storage: { bytes: limits.storageBytes, enforcement: enforcement.storage },
     },
     deviations: deviations.map(({ asked, done }) => ({ asked, done })),

@@ -17,6 +17,7 @@ import type {
   TaskEnvironment,
 } from "../environment.ts";
 import { priceOf } from "../price-keys.ts";
+import { checkLimits } from "./check-limits.ts";
 import { findGroupPlaces } from "./control-groups.ts";
 import { buildLocalImage } from "./dockerfile/build-image.ts";
 import { planLocalImage } from "./dockerfile/plan-image.ts";
@@ -132,7 +133,12 @@ class LocalProvider implements EnvironmentProvider {
     signal.throwIfAborted();
     const check = await planLocalImage(task, arch(), this.#ground.config.base === undefined, signal);
     if (check.image && task.dockerImage !== null) this.#unusedImages.set(check.image.key, task.dockerImage);
-    return check;
+    const { problems, warnings } = checkLimits(task.limits, this.#ground.host);
+    return {
+      problems: [...check.problems, ...problems],
+      warnings: [...check.warnings, ...warnings],
+      image: problems.length > 0 ? null : check.image,
+    };
   }
 
   async buildImage(request: BuildImageRequest): Promise<string> {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -61,6 +62,8 @@ export interface Sandbox {
   isEnding(): boolean;
   /** Opens the root of its file system, for the caller to close; null when it is gone. */
   openRoot(): number | null;
+  /** What can still be written at its root; null when it is gone or may not be looked at. */
+  freeBytes(): number | null;
   /** Ends it and everything in it. */
   kill(): Promise<void>;
 }
@@ -142,6 +145,16 @@ function holdSandbox({ program, input }: TalkingProgram, pid: number): Sandbox {
       if (descriptor === null || isThere()) return descriptor;
       closeSync(descriptor);
       return null;
+    },
+    freeBytes() {
+      const descriptor = this.openRoot();
+      if (descriptor === null) return null;
+      try {
+        const { bavail, bsize } = statfsSync(`/proc/self/fd/${descriptor}/.`);
+        return bavail * bsize;
+      } finally {
+        closeSync(descriptor);
+      }
     },
     async kill() {
       // The end of the lifeline would do, but only when the process gets to run; this one always works.

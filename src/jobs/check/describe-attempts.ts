@@ -1,7 +1,8 @@
 import type { CheckedTrial } from "./task-verdict.ts";
 
 const mostReasons = 3;
-const longestMessage = 200;
+const longestMessage = 300;
+const headLength = 120;
 
 /** How attempts ended, each way once and the most frequent first: `reward 0 (2 times), verifier_timeout: …`. */
 export function describeEnds(trials: readonly CheckedTrial[]): string {
@@ -25,8 +26,18 @@ function countTexts(texts: readonly string[]): { text: string; count: number }[]
 }
 
 function endOf({ result }: CheckedTrial): string {
-  if (result.error) return `${result.error.type}: ${firstLine(result.error.message)}`;
+  if (result.error) return `${result.error.type}: ${inOneLine(result.error.message)}`;
   return result.reward === null ? "no reward" : `reward ${result.reward}`;
+}
+
+// What went wrong stands at the beginning, and the last words of what did at the end.
+function inOneLine(text: string): string {
+  const line = text
+    .trim()
+    .split(/[\r\n]+/)
+    .join(" ");
+  if (line.length <= longestMessage) return line;
+  return `${line.slice(0, headLength)} … ${line.slice(headLength - longestMessage)}`;
 }
 
 function firstLine(text: string): string {

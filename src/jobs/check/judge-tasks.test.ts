@@ -70,7 +70,7 @@ describe("a task is", () => {
         kind: "oracle_fails",
         title: "oracle fails",
         message:
-          "its solution passed 0 of 3: reward 0.5 (2 times); agent_execution_timeout: agent_execution_timeout happened",
+          "its solution passed 0 of 3: reward 0.5 (2 times); agent_execution_timeout: agent_execution_timeout happened and more",
         trialDir: "job/oracle/tasks/task__1",
       },
     ]);
@@ -102,7 +102,7 @@ describe("a task is", () => {
     const invalid = failed("task_invalid");
     const verdict = judge({ oracle: [invalid, invalid, invalid], nop: [invalid, invalid, invalid] });
     expect(verdict).toMatchObject({ verdict: "broken", oracle: { judged: 0, passed: 0 } });
-    expect(verdict.findings[0]?.message).toBe("task_invalid: task_invalid happened");
+    expect(verdict.findings[0]?.message).toBe("task_invalid: task_invalid happened and more");
     const unbuilt = failed("environment_build_failed");
     expect(kinds(judge({ oracle: [unbuilt], nop: [unbuilt] }))).toEqual(["broken"]);
   });

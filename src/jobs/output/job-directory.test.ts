@@ -83,12 +83,17 @@ describe("the tree of a job", () => {
         },
       },
     });
-    const tree = job.tree().map((path) => path.replace(/images\/[0-9a-f]{64}/, "images/<key>"));
+    const tree = job
+      .tree()
+      .map((path) =>
+        path.replace(/images\/[0-9a-f]{64}/, "images/<key>").replace(/tasks\/[0-9a-f]{32}/, "tasks/<hash>"),
+      );
     expect(tree).toEqual([
       ".rollout/images/<key>/build.log",
       ".rollout/journal.jsonl",
       ".rollout/lock.json",
       ".rollout/log.jsonl",
+      ".rollout/tasks/<hash>.json",
       "a/set/one__1/command/stderr.txt",
       "a/set/one__1/command/stdout.txt",
       "a/set/one__1/logs/agent/trace.txt",

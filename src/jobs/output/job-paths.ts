@@ -16,6 +16,8 @@ export interface JobPaths {
   readonly pause: string;
   readonly log: string;
   readonly images: string;
+  /** What the tasks said when their first trial began. */
+  readonly tasks: string;
 }
 
 /** The log of a sitting; each has its own. */
@@ -37,6 +39,7 @@ export function jobPaths(dir: string): JobPaths {
     pause: join(own, "pause"),
     log: join(own, "log.jsonl"),
     images: join(own, "images"),
+    tasks: join(own, "tasks"),
   };
 }
 

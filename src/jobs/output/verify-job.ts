@@ -1,24 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
-import { parseReward } from "../trial/reward.ts";
+import { compareReward } from "./compare-reward.ts";
+import { Comparison, type Difference } from "./comparison.ts";
 import { planOfJournal, readJobJournal, type JournalRecord } from "./job-journal.ts";
 import { jobPaths, trialPaths } from "./job-paths.ts";
 import { JobTally } from "./job-tally.ts";
 import { keyOf, type PlannedTrial } from "./planned-trial.ts";
 import { readTrial } from "./read-job.ts";
 import type { TrialResultFile } from "./trial-result-schema.ts";
-
-/** Something that a job directory says in two ways. */
-export interface Difference {
-  /** Below the job directory. */
-  readonly file: string;
-  /** `agents.oracle.pass_rate`; empty when it is about the whole file. */
-  readonly field: string;
-  readonly recorded: unknown;
-  readonly recomputed: unknown;
-}
 
 export interface Verification {
   readonly hasEnded: boolean;
@@ -77,10 +67,7 @@ async function checkTrial(
   const names = { agent_name: trial.agentName, dataset_name: trial.datasetName, task_name: trial.taskName };
   for (const [field, name] of Object.entries({ ...names, attempt: trial.attempt }))
     comparison.compare(join(key, "result.json"), field, result[field as keyof TrialResultFile], name);
-  if (result.reward !== null) {
-    const text = await readFile(join(paths.verifierLogs, "reward.txt"), "utf8").catch(() => "");
-    comparison.compare(join(key, "result.json"), "reward", result.reward, parseReward(text) ?? null);
-  }
+  await compareReward(dir, key, result, comparison);
   return result;
 }
 
@@ -90,29 +77,4 @@ async function readJson(path: string): Promise<unknown> {
   } catch {
     return null;
   }
-}
-
-/** Walks through two values side by side and remembers where they part. */
-class Comparison {
-  readonly differences: Difference[] = [];
-  compared = 0;
-
-  compare(file: string, field: string, recorded: unknown, recomputed: unknown): void {
-    if (isTable(recorded) && isTable(recomputed)) {
-      for (const key of new Set([...Object.keys(recorded), ...Object.keys(recomputed)]))
-        this.compare(file, field === "" ? key : `${field}.${key}`, recorded[key], recomputed[key]);
-      return;
-    }
-    if (Array.isArray(recorded) && Array.isArray(recomputed) && recorded.length === recomputed.length) {
-      for (const [index, part] of recorded.entries())
-        this.compare(file, `${field}[${index}]`, part, (recomputed as unknown[])[index]);
-      return;
-    }
-    this.compared++;
-    if (!isDeepStrictEqual(recorded, recomputed)) this.differences.push({ file, field, recorded, recomputed });
-  }
-}
-
-function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

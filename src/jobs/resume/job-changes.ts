@@ -1,6 +1,7 @@
 import { jobFileSchema } from "../config/job-schema.ts";
 import { boundKeysOf, hashValue } from "../inputs/bound-keys.ts";
 import type { TaskDigest } from "../inputs/hash-task.ts";
+import type { TaskTexts } from "../inputs/task-texts.ts";
 import { diffLines } from "./line-diff.ts";
 
 /** Something that results which are there already depend on, and that is not what it was. */
@@ -29,8 +30,19 @@ export function findKeyChanges(before: unknown, after: Table): JobChange[] {
   ];
 }
 
-/** Which files of a task are not what they were. */
-export function findTaskChanges(name: string, before: TaskDigest, after: TaskDigest | null): JobChange[] {
+/** A task's files at one time, with the texts that are known. */
+export interface TaskContent {
+  readonly digest: TaskDigest;
+  readonly texts: TaskTexts;
+}
+
+/** Which files of a task are not what they were; null stands for a task that is gone. */
+export function findTaskChanges(
+  name: string,
+  { digest: before, texts: oldTexts }: TaskContent,
+  now: TaskContent | null,
+): JobChange[] {
+  const after = now?.digest ?? null;
   if (after === null) return [{ what: `task ${name}`, lines: [`- ${before.hash}`, "+ not there"] }];
   if (before.hash === after.hash) return [];
   const paths = [...new Set([...Object.keys(before.files), ...Object.keys(after.files)])].sort();
@@ -38,8 +50,21 @@ export function findTaskChanges(name: string, before: TaskDigest, after: TaskDig
     .filter((path) => before.files[path] !== after.files[path])
     .map((path) => ({
       what: `task ${name}: ${path}`,
-      lines: [`- ${describeFile(before.files[path])}`, `+ ${describeFile(after.files[path])}`],
+      lines: diffTexts(oldTexts[path], now?.texts[path]) ?? [
+        `- ${describeFile(before.files[path])}`,
+        `+ ${describeFile(after.files[path])}`,
+      ],
     }));
+}
+
+const mostFileLines = 40;
+
+// Null where a text is not known, or is not what has changed.
+function diffTexts(before: string | undefined, after: string | undefined): string[] | null {
+  if (before === undefined || after === undefined || before === after) return null;
+  const lines = diffLines(before, after);
+  if (lines.length <= mostFileLines) return lines;
+  return [...lines.slice(0, mostFileLines), `… and ${lines.length - mostFileLines} more lines`];
 }
 
 const mostLines = 200;

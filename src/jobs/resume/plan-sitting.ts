@@ -1,7 +1,12 @@
+import { existsSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { RolloutError } from "../../base/rollout-error.ts";
-import { redactJson } from "../../base/redactor.ts";
+import { redactJson, type Redactor } from "../../base/redactor.ts";
+import type { TaskDigest } from "../inputs/hash-task.ts";
+import { readKeptTexts, readTaskTexts } from "../inputs/task-texts.ts";
 import { JobInputs } from "../inputs/job-inputs.ts";
-import type { TaskReadLine } from "../output/job-journal.ts";
+import { planOfJournal, type TaskReadLine } from "../output/job-journal.ts";
+import { keyOf } from "../output/planned-trial.ts";
 import type { SittingFile } from "../output/job-result-schema.ts";
 import type { ReopenedDirectory } from "../output/open-job-output.ts";
 import { isInterrupted, isFailed, type TrialResultFile } from "../output/trial-result-schema.ts";
@@ -10,6 +15,7 @@ import { mapBounded } from "../tasks/map-bounded.ts";
 import type { FailureType } from "../trial/failure.ts";
 import type { Trial } from "../trial/trial.ts";
 import { describeChanges, findKeyChanges, findTaskChanges, type JobChange } from "./job-changes.ts";
+import { describeEdits, describeResultEdits } from "./find-edits.ts";
 import type { EarlierWork } from "./open-earlier-work.ts";
 import { settleTrial, type SettledTrial } from "./settle-trial.ts";
 
@@ -33,6 +39,10 @@ export interface PlannedSitting {
   /** Content of tasks that is not what the journal has. */
   readonly taskLines: readonly TaskReadLine[];
   readonly warnings: readonly string[];
+  /** Which failed trials were asked for again. */
+  readonly retryFailed: SittingWishes["retryFailed"];
+  /** Nothing is left to run or to write: it ended well, and everything of it is there. */
+  readonly isIdle: boolean;
 }
 
 /** Decides what is left to run of a job; rejects when results would depend on other inputs and nobody accepted that. */
@@ -50,7 +60,7 @@ export async function planSitting(
   const hasResult = (trial: Trial): boolean => settled.get(trial.key)?.result !== null;
   const inputs = new JobInputs(job);
   const gone = [...journal.finished].filter(([key]) => !settled.has(key)).map(([, result]) => result);
-  const content = await readContent(trials.filter(hasResult), earlier, inputs, wishes.signal);
+  const content = await readContent(trials.filter(hasResult), earlier, inputs, prepared.redactor, wishes.signal);
   const changes =
     trials.some(hasResult) || gone.length > 0
       ? [
@@ -60,21 +70,44 @@ export async function planSitting(
         ]
       : [];
   if (changes.length > 0 && !wishes.acceptChanges) throw refusal(paths.dir, changes);
+  const left = trials.filter((trial) => runsAgain(settled.get(trial.key)?.result ?? null, wishes.retryFailed));
+  const taskLines = content.flatMap(({ line }) => line ?? []);
+  const isComplete = [...settled.values()].every(({ missingIn }) => missingIn === null);
   return {
     directory: earlier,
     sittings: journal.sittings,
     settled,
-    trials: trials.filter((trial) => runsAgain(settled.get(trial.key)?.result ?? null, wishes.retryFailed)),
+    trials: left,
     inputs,
     changes,
-    taskLines: content.flatMap(({ line }) => line ?? []),
-    warnings: await warningsOf(prepared, settled, inputs, gone, wishes),
+    taskLines,
+    warnings: [
+      ...describeEdits(new Map([...settled].map(([key, { edits }]) => [key, edits]))),
+      ...(journal.ended && existsSync(paths.result) ? await describeResultEdits(paths.dir) : []),
+      ...(await warningsOf(prepared, settled, inputs, gone, wishes)),
+    ],
+    retryFailed: wishes.retryFailed,
+    isIdle: left.length + changes.length + taskLines.length === 0 && isComplete && isSame(prepared, earlier),
   };
 }
 
 type Table = Readonly<Record<string, unknown>>;
 
-const neverRun: SettledTrial = { result: null, missingIn: null };
+const neverRun: SettledTrial = { result: null, missingIn: null, edits: [] };
+
+// What its last sitting came to is what another one would come to.
+function isSame({ job, trials }: PreparedJob, { journal: { started, ended }, paths }: EarlierWork): boolean {
+  if (!started || !ended || ended.cancelled || ended.stopped_by_budget || !existsSync(paths.result)) return false;
+  const keys = planOfJournal(started).map(keyOf);
+  return (
+    isDeepStrictEqual(
+      keys,
+      trials.map(({ key }) => key),
+    ) &&
+    isDeepStrictEqual(started.metrics, job.metrics) &&
+    started.has_verifier === !job.verifier.disable
+  );
+}
 
 function runsAgain(result: TrialResultFile | null, retryFailed: SittingWishes["retryFailed"]): boolean {
   if (result === null || isInterrupted(result)) return true;
@@ -82,35 +115,48 @@ function runsAgain(result: TrialResultFile | null, retryFailed: SittingWishes["r
   return result.error !== null && retryFailed.includes(result.error.type);
 }
 
-interface TaskContent {
+interface ReadTask {
   readonly changes: readonly JobChange[];
   readonly line: TaskReadLine | null;
 }
 
 async function readContent(
   trials: readonly Trial[],
-  { journal }: EarlierWork,
+  { journal, paths }: EarlierWork,
   inputs: JobInputs,
+  redactor: Redactor,
   signal: AbortSignal,
-): Promise<TaskContent[]> {
+): Promise<ReadTask[]> {
   const tasks = new Map(trials.map((trial) => [`${trial.datasetName}/${trial.task.name}`, trial.task]));
-  return mapBounded([...tasks], 8, async ([name, task]): Promise<TaskContent> => {
+  return mapBounded([...tasks], 8, async ([name, task]): Promise<ReadTask> => {
     const before = journal.tasks.get(name);
     const digest = await inputs.digestOf(task, signal);
     const isNew = digest !== null && digest.hash !== before?.hash;
+    if (!before || before.hash === digest?.hash) return { changes: [], line: lineOf(task, isNew ? digest : null) };
+    const old = { digest: before, texts: await readKeptTexts(paths.tasks, before.hash) };
+    const texts = digest === null || task.directory === null ? {} : readTaskTexts(task.directory, digest, redactor);
     return {
-      changes: before ? findTaskChanges(name, before, digest) : [],
-      line: isNew ? { type: "task_read", dataset: task.datasetName, task: task.name, ...digest } : null,
+      changes: findTaskChanges(name, old, digest && { digest, texts }),
+      line: lineOf(task, digest),
     };
   });
+}
+
+function lineOf({ datasetName, name }: Trial["task"], digest: TaskDigest | null): TaskReadLine | null {
+  return digest && { type: "task_read", dataset: datasetName, task: name, ...digest };
 }
 
 function describeGone(gone: readonly TrialResultFile[]): JobChange[] {
   const byTask = Map.groupBy(gone, (result) => `${result.agent_name} on ${result.dataset_name}/${result.task_name}`);
   return [...byTask].map(([name, results]) => ({
     what: `trials of ${name}`,
-    lines: [`- attempts ${results.map(({ attempt }) => attempt).join(", ")} are finished`, "+ not in the job"],
+    lines: [`- ${describeAttempts(results)} finished`, "+ not in the job"],
   }));
+}
+
+function describeAttempts(results: readonly TrialResultFile[]): string {
+  const numbers = results.map(({ attempt }) => attempt).join(", ");
+  return results.length === 1 ? `attempt ${numbers} is` : `attempts ${numbers} are`;
 }
 
 async function warningsOf(

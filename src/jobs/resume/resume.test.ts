@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../../base/testing/fake-clock.ts";
 import { readJob } from "../output/read-job.ts";
-import { hang, type Act, type JobScript } from "../testing/acts.ts";
+import { verifyJob } from "../output/verify-job.ts";
+import { giveReward, hang, type Act, type JobScript } from "../testing/acts.ts";
 import { runJobOnRig, startJob, type RigOptions, type RunningJob } from "../testing/job-rig.ts";
 import { makeRoot } from "../testing/temp-files.ts";
 import { until } from "../testing/until.ts";
@@ -200,7 +201,7 @@ describe("failed trials", () => {
     expect(all.ran).toEqual(["a/set/three__1", "a/set/two__1"]);
     expect(last.trial("a/set/three__1")).toMatchObject({ tries: 3, reward: 1 });
     expect(last.result).toMatchObject({ completed_trials: 3, failed_trials: 0 });
-    expect(last.result.sittings).toHaveLength(4);
+    expect(last.result.sittings).toHaveLength(3);
   });
 
   test("R38: one whose turn did not come keeps its result", async () => {
@@ -277,11 +278,30 @@ describe("a job that is not what it was", () => {
       "  - hard",
       "  + harder",
       "task set/two: tests/test.sh",
-      expect.stringMatching(/^ {2}- 35 bytes, [0-9a-f]{12}$/),
-      expect.stringMatching(/^ {2}\+ 6 bytes, [0-9a-f]{12}$/),
+      "  - echo 1 > /logs/verifier/reward.txt",
+      "  + other",
     ]);
     expect(ran).toEqual([]);
     expect(JSON.stringify(error?.details)).not.toContain(secret);
+  });
+
+  test("R39: of a long text the first lines that differ are shown, of all else its size", async () => {
+    const root = makeRoot();
+    const lines = (word: string): string => `${Array.from({ length: 90 }, (_, n) => `${word} ${n}`).join("\n")}\n`;
+    const files = (word: string, byte: number) => ({
+      "tests/long.txt": lines(word),
+      "tests/blob": `${byte}\0`,
+    });
+    await runJobOnRig({ root, tasks: { one: { files: files("a", 1) } } });
+    const error = await resumed(root, { tasks: { one: { files: files("b", 2) } } }).then(
+      () => null,
+      (thrown: unknown) => thrown as { details: string[] },
+    );
+    const details = error?.details ?? [];
+    expect(details[0]).toBe("task set/one: tests/blob");
+    expect(details[1]).toMatch(/^ {2}- 2 bytes, [0-9a-f]{12}$/);
+    expect(details.slice(3, 5)).toEqual(["task set/one: tests/long.txt", "  - a 0"]);
+    expect(details.at(-1)).toBe("  … and 140 more lines");
   });
 
   test("R39: once accepted, the rest runs with it, and the results tell which ran with what", async () => {
@@ -331,7 +351,7 @@ describe("a job that is not what it was", () => {
     const root = makeRoot();
     await runJobOnRig({ root, tasks, config: { n_attempts: 2 } });
     await expect(resumed(root)).rejects.toMatchObject({
-      details: expect.arrayContaining(["trials of a on set/one", "  - attempts 2 are finished", "  + not in the job"]),
+      details: expect.arrayContaining(["trials of a on set/one", "  - attempt 2 is finished", "  + not in the job"]),
     });
     const job = await resumed(root, { resume: { acceptChanges: true } });
     expect(job.result).toMatchObject({ total_trials: 3, completed_trials: 3 });
@@ -340,6 +360,64 @@ describe("a job that is not what it was", () => {
     const grown = await resumed(root, { script, config: { n_attempts: 2 } });
     expect(ran).toEqual([]);
     expect(grown.result).toMatchObject({ total_trials: 6, completed_trials: 6 });
+  });
+});
+
+describe("a job of which nothing is left", () => {
+  const read = (root: string, path: string): string => readFileSync(join(root, "jobs/job", path), "utf8");
+
+  test("R38: is told of again, and its directory stays as it is to the last byte", async () => {
+    const root = makeRoot();
+    const first = await runJobOnRig({ root, tasks });
+    const before = first.tree().map((path) => [path, first.text(path)]);
+    const job = await resumed(root, { config: { n_concurrent_trials: 9, budget: { wall_sec: 0.000001 } } });
+    expect(job.run.result).toEqual(first.result);
+    expect(job.tree().map((path) => [path, job.text(path)])).toEqual(before);
+    const kept = job.events.filter(({ type }) => type === "unit_kept");
+    expect(kept).toHaveLength(3);
+    expect(job.events.at(-1)).toMatchObject({ type: "run_finished", tail: { status: "completed", sittings: 1 } });
+  });
+
+  test("R38: is a sitting all the same when its numbers are to be others, or its end is missing", async () => {
+    const root = makeRoot();
+    await runJobOnRig({ root, tasks });
+    expect((await resumed(root, { config: { metrics: [{ type: "max" }] } })).result).toMatchObject({
+      metrics: { max: 1 },
+      sittings: [{}, {}],
+    });
+    rmSync(join(root, "jobs/job/result.json"));
+    expect((await resumed(root, { config: { metrics: [{ type: "max" }] } })).result.sittings).toHaveLength(3);
+  });
+
+  test("R40: a trial's file that was changed is named, does not count, and is named by verify afterwards, too", async () => {
+    const root = makeRoot();
+    const script: JobScript = { test: giveReward("0") };
+    await runJobOnRig({ root, tasks: { one: {} }, script });
+    const path = join(root, "jobs/job/a/set/one__1/result.json");
+    writeFileSync(path, read(root, "a/set/one__1/result.json").replace('"reward": 0', '"reward": 1'));
+    const told =
+      "a/set/one__1: its files were changed after it ended (reward: 1, not 0); what was recorded then counts";
+    const idle = await resumed(root, { tasks: { one: {} }, script });
+    expect(idle.run.result).toMatchObject({ pass_rate: 0, warnings: [told] });
+    const grown = await resumed(root, { tasks: { one: {} }, script, config: { n_attempts: 2 } });
+    expect(grown.result).toMatchObject({ pass_rate: 0, completed_trials: 2, warnings: [told] });
+    const { differences } = await verifyJob(grown.run.dir);
+    expect(differences).toContainEqual(
+      expect.objectContaining({ field: "a/set/one__1.reward", recorded: 0, recomputed: 1 }),
+    );
+  });
+
+  test("R40: a reward.txt and a job's result.json that were changed are named", async () => {
+    const root = makeRoot();
+    await runJobOnRig({ root, tasks: { one: {} } });
+    writeFileSync(join(root, "jobs/job/a/set/one__1/logs/verifier/reward.txt"), "0\n");
+    const path = join(root, "jobs/job/result.json");
+    writeFileSync(path, read(root, "result.json").replace('"pass_rate": 1', '"pass_rate": 0.5'));
+    const job = await resumed(root, { tasks: { one: {} } });
+    expect(job.run.result.warnings).toEqual([
+      "a/set/one__1: its files were changed after it ended (reward: 1, not 0); what was recorded then counts",
+      "the job's result.json was changed after the job ended (pass_rate: 0.5, not 1); its trials say otherwise",
+    ]);
   });
 });
 
@@ -352,12 +430,47 @@ test("R36: a budget is that of all sittings, and a job that it stopped goes on w
   const config = { n_concurrent_trials: 1, budget: { cost_usd: 1 } };
   const first = await runJobOnRig({ root, tasks, config, script: { execute: spend } });
   expect(first.result).toMatchObject({ stopped_by_budget: true, skipped_trials: 2 });
+  const end = first.events.at(-1);
+  const more = "rollout resume jobs/job --set budget.cost_usd=3.6";
+  const why =
+    "budget.cost_usd: 1 of 1 is spent; 2 of 3 trials are left, and at the rate so far the job needs about 3 in all";
+  expect(end).toMatchObject({ tail: { notes: [why] } });
+  expect(end?.type === "run_finished" ? end.tail.next[0] : null).toBe(more);
+  const journal = first.text(".rollout/journal.jsonl");
   const { ran, script } = watch({ execute: spend });
-  const second = await resumed(root, { config, script });
+  await expect(resumed(root, { config, script })).rejects.toMatchObject({
+    code: "budget_spent",
+    details: [why],
+    hint: `give it more: --set budget.cost_usd=3.6, as in ${more}`,
+  });
   expect(ran).toEqual([]);
-  expect(second.result).toMatchObject({ stopped_by_budget: true, skipped_trials: 2, completed_trials: 1 });
-  const third = await resumed(root, { config: { budget: { cost_usd: 9 } }, script });
-  expect(third.result).toMatchObject({ stopped_by_budget: false, completed_trials: 3, total_cost: 3 });
+  expect(first.text(".rollout/journal.jsonl")).toBe(journal);
+  const third = await resumed(root, { config: { budget: { cost_usd: 3 } }, script });
+  expect(third.result).toMatchObject({ completed_trials: 3, total_cost: 3 });
+  // The last trial used it up; it kept nothing from running.
+  expect(third.result.stopped_by_budget).toBe(false);
+});
+
+test("R36: a repetition of failed trials that a budget cut short is gone on with as one", async () => {
+  const root = makeRoot();
+  const fail: Act = ({ files }) => {
+    files.write("/logs/agent/usage.json", '{"cost_usd": 1}');
+    return 1;
+  };
+  await runJobOnRig({ root, tasks, script: { execute: fail } });
+  const config = { budget: { cost_usd: 3.5 } };
+  const resume = { retryFailed: ["agent_execution_failed"] as const };
+  const job = await resumed(root, { config, script: { execute: fail }, resume });
+  expect(job.result).toMatchObject({ stopped_by_budget: true, skipped_trials: 0, failed_trials: 3 });
+  const more = "rollout resume jobs/job --retry-failed agent_execution_failed --set budget.cost_usd=15";
+  expect(job.run.resume).toBe(more);
+  await expect(resumed(root, { config, resume: { retryFailed: "all" } })).rejects.toMatchObject({
+    hint: expect.stringContaining("rollout resume jobs/job --retry-failed --set budget.cost_usd="),
+  });
+  // What was not asked for again has its results, and nothing is left that a budget could stop.
+  const idle = await resumed(root, { config });
+  expect(idle.result.stopped_by_budget).toBe(false);
+  expect(idle.events.some(({ type }) => type === "run_stopping")).toBe(false);
 });
 
 test("R36: the time of earlier sittings is spent: nothing starts when it was all there was", async () => {
@@ -374,10 +487,11 @@ test("R36: the time of earlier sittings is spent: nothing starts when it was all
   expect(first.result.total_duration_sec).toBe(150);
   const { ran, script } = watch();
   const config = { n_attempts: 2, budget: { wall_sec: 150 } };
-  const second = await resumed(root, { clock, config, script });
+  await expect(resumed(root, { clock, config, script })).rejects.toMatchObject({
+    code: "budget_spent",
+    hint: "give it more: --set budget.wall_sec=370, as in rollout resume jobs/job --set budget.wall_sec=370",
+  });
   expect(ran).toEqual([]);
-  expect(second.result).toMatchObject({ stopped_by_budget: true, skipped_trials: 3, total_duration_sec: 150 });
-  expect(second.result).toMatchObject({ started_at: first.result.started_at });
 });
 
 test("R38: a second process is refused with the first one's id and machine, and the directory is free afterwards", async () => {

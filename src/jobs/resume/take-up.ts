@@ -1,4 +1,5 @@
 import type { Redactor } from "../../base/redactor.ts";
+import { keepTaskTexts } from "../inputs/task-texts.ts";
 import type { JobJournal } from "../output/job-journal.ts";
 import { trialPaths, type JobPaths } from "../output/job-paths.ts";
 import type { JobTally } from "../output/job-tally.ts";
@@ -23,6 +24,7 @@ export interface TakeUpOptions {
 export async function takeUp(sitting: PlannedSitting, options: TakeUpOptions): Promise<void> {
   const { plan, paths, journal, redactor, tally, voice } = options;
   for (const line of sitting.taskLines) await journal.append(line);
+  await keepTexts(sitting, options);
   const again = new Set(sitting.trials);
   for (const trial of plan) {
     const { result, missingIn } = sitting.settled.get(trial.key) ?? { result: null, missingIn: null };
@@ -31,6 +33,14 @@ export async function takeUp(sitting: PlannedSitting, options: TakeUpOptions): P
     if (missingIn === "journal") await journal.append({ type: "trial_finished", index: trial.index, result });
     if (missingIn === "file") await writeTrialResult(trialPaths(paths.dir, trial.key), result, redactor);
     if (!again.has(trial)) voice.kept(toUnit(result));
+  }
+}
+
+async function keepTexts({ taskLines }: PlannedSitting, { plan, paths, redactor }: TakeUpOptions): Promise<void> {
+  const tasks = new Map(plan.map(({ task }) => [`${task.datasetName}/${task.name}`, task.directory]));
+  for (const line of taskLines) {
+    const directory = tasks.get(`${line.dataset}/${line.task}`) ?? null;
+    if (directory !== null) await keepTaskTexts(paths.tasks, directory, line, redactor);
   }
 }
 

@@ -37,6 +37,8 @@ export interface Failure {
   readonly cause: FailureCause | null;
   /** Everything worth keeping for error.txt: hints, causes, stacks. */
   readonly detail: string;
+  /** Who is to answer for it, where it is not who usually does. */
+  readonly blame?: Blame | undefined;
 }
 
 // With no cause it is the agent's or the task's.
@@ -62,8 +64,8 @@ const blames: Readonly<Record<FailureType, Blame>> = {
 };
 
 /** Who is to answer for a failure. */
-export function blameOf({ type, cause }: Pick<Failure, "type" | "cause">): Blame {
-  return cause ?? blames[type];
+export function blameOf({ type, cause, blame }: Pick<Failure, "type" | "cause" | "blame">): Blame {
+  return blame ?? cause ?? blames[type];
 }
 
 /** What was being done when something was thrown. */

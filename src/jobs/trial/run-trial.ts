@@ -117,6 +117,7 @@ async function runTries(
       verifierEnvironment: null,
       isCollected: false,
       leftovers: [],
+      roomLeftBytes: null,
       areLeftoversEnded: false,
     };
     ledger.beginTry(state);

@@ -8,11 +8,13 @@ import type { Workspace } from "../agents/agent-step.ts";
 import { findAgent } from "../agents/find-agent.ts";
 import { bakeInstall } from "../installs/bake-install.ts";
 import { endTurn } from "../installs/end-turn.ts";
+import { blameFullDisk } from "./blame-full-disk.ts";
 import { callEnvironment } from "./call-environment.ts";
 import { collectLogs, redactReward } from "./collect-logs.ts";
 import type { EnvironmentLease } from "./environment-lease.ts";
 import { failureOf, type Failure, type FailureType, type Step } from "./failure.ts";
 import { collectLimitMs } from "./limits.ts";
+import { missingShell } from "./missing-shell.ts";
 import { openCapture, runCaptured } from "./run-captured.ts";
 import { setDecoy } from "./set-decoy.ts";
 import { runVerifier, transferPaths, verifierPlacements, type VerifierOutcome } from "./run-verifier.ts";
@@ -34,9 +36,10 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
     const failure = (await setUpAgent(state, environment)) ?? (await executeAgent(state, environment));
     warnOfRefusals(state, environment);
     const marked = failure ? { reward: null, failure } : await verify(state, environment, lease);
-    outcome = { ...marked, thrown: undefined };
+    outcome = { ...marked, failure: marked.failure && blameFullDisk(marked.failure, state), thrown: undefined };
   } catch (thrown) {
-    outcome = { reward: null, failure: withImageLog(failureOf(thrown, state.step), state), thrown };
+    const failure = blameFullDisk(withImageLog(failureOf(thrown, state.step), state), state);
+    outcome = { reward: null, failure, thrown };
     if (isDiskFull(thrown)) state.context.onDiskFull(thrown);
   } finally {
     endTurn(state);
@@ -126,6 +129,7 @@ async function setUpAgent(state: TryState, environment: Environment): Promise<Fa
     limitMs: limits.installMs,
     what: "agent install",
     failureType: "agent_install_failed",
+    isFirst: true,
   });
   await setup(step.workspace);
   const failure = step.failure();
@@ -143,14 +147,16 @@ async function executeAgent(state: TryState, environment: Environment): Promise<
   const { context, trial, task, limits } = state;
   state.phases.begin("agent_execution");
   if (state.step === "install") state.step = "execute";
+  const { setup, execute } = findAgent(trial.agent, task.directory);
   const step = openWorkspace(state, environment, {
     step: "execute",
     dir: state.paths.command,
     limitMs: limits.executeMs,
     what: "agent execution",
     failureType: "agent_execution_failed",
+    isFirst: setup === null,
   });
-  await findAgent(trial.agent, task.directory).execute(step.workspace);
+  await execute(step.workspace);
   // Both files are there even if the agent never ran a command.
   if (!step.hasRun()) await (await openCapture(context, state.paths.command, state.warn))[Symbol.asyncDispose]();
   state.step = "execute";
@@ -163,6 +169,8 @@ interface WorkspaceOptions {
   readonly limitMs: number;
   readonly what: string;
   readonly failureType: FailureType;
+  /** Nothing of the agent's has run before. */
+  readonly isFirst: boolean;
 }
 
 function openWorkspace(
@@ -196,7 +204,9 @@ function openWorkspace(
       });
       const warning = warningOfEnd(end, options.what, state.resources);
       if (warning !== null) state.warn(warning);
-      failure = failureOfEnd(end, options.what, options.failureType, state.resources);
+      failure =
+        (options.isFirst ? await missingShell(state, environment, end) : null) ??
+        failureOfEnd(end, options.what, options.failureType, state.resources);
       return failure === null;
     },
   };
@@ -213,7 +223,7 @@ async function verify(state: TryState, environment: Environment, lease: Environm
     callEnvironment(context, "listing processes", (signal) => environment.listProcesses(signal));
   // What is about to be ended may change them until then.
   const looking = looksAtTools && !isKilled ? distrustTools(state, environment) : null;
-  [state.leftovers] = await Promise.all([list(), looking]);
+  [state.leftovers] = await Promise.all([list(), looking, isSeparate ? null : lookForRoom(state, environment)]);
   if (isKilled && state.leftovers.length > 0)
     await callEnvironment(context, "ending processes", (signal) => environment.killProcesses(signal));
   state.areLeftoversEnded = isKilled;
@@ -252,6 +262,11 @@ async function verify(state: TryState, environment: Environment, lease: Environm
 function warnOfRefusals({ warn, step }: TryState, environment: Environment): void {
   const who = step === "verify" ? "the verifier" : "the agent";
   for (const target of environment.takeRefused?.() ?? []) warn(`${who} asked for ${target}, which is not allowed`);
+}
+
+async function lookForRoom(state: TryState, environment: Environment): Promise<void> {
+  const look = async (signal: AbortSignal): Promise<number | null> => (await environment.freeBytes?.(signal)) ?? null;
+  state.roomLeftBytes = await callEnvironment(state.context, "looking at the disk", look);
 }
 
 async function distrustTools({ context, distrust }: TryState, environment: Environment): Promise<void> {

@@ -35,6 +35,8 @@ export interface TryState {
   /** Whether `/logs` has been copied out already. */
   isCollected: boolean;
   leftovers: readonly ProcessInfo[];
+  /** What could still be written where the agent worked when it had ended; null while that is not known. */
+  roomLeftBytes: number | null;
   /** Whether they were ended before the tests began. */
   areLeftoversEnded: boolean;
 }

@@ -1,0 +1,38 @@
+import type { Clock } from "../base/clock.ts";
+import type { Host } from "../base/host.ts";
+import type { LogEntry } from "../base/log.ts";
+import type { RunListener } from "../store/run.ts";
+import type { JobResultFile } from "./output/job-result-schema.ts";
+import type { PlannedSitting } from "./resume/plan-sitting.ts";
+
+/** What running a job takes beside the job. */
+export interface RunJobOptions {
+  readonly runId: string;
+  readonly host: Host;
+  readonly clock: Clock;
+  /** Ends the job: running trials are terminated, the others skipped. */
+  readonly signal: AbortSignal;
+  /** Ends even the waiting for teardown. */
+  readonly forceSignal: AbortSignal;
+  /** How the job is taken up again; null starts it anew. */
+  readonly sitting: PlannedSitting | null;
+  readonly onEvent: RunListener;
+  /** Log entries that reach the job's `log_level`. */
+  readonly onLog: (entry: LogEntry) => void;
+}
+
+/** How a job ended. */
+export interface JobRun {
+  readonly dir: string;
+  readonly result: JobResultFile;
+  /** Environments that were kept on purpose, with the way in. */
+  readonly kept: readonly { readonly id: string; readonly enter: string | null }[];
+  /** Environments that could not be removed. */
+  readonly leftBehind: readonly string[];
+  /** What kept the end of the job from being written, a full disk for one; null when all is on disk. */
+  readonly unwritten: unknown;
+  /** What to type to go on with it; null when nothing of it is left. */
+  readonly resume: string | null;
+  /** What a person should know of that, a line each. */
+  readonly notes: readonly string[];
+}
