@@ -1,4 +1,4 @@
-import type { RawJson } from "../../base/raw-json.ts";
+import type { RawMembers } from "../../base/raw-members.ts";
 import type { LimitedCall } from "../../engine/limit-watch.ts";
 
 /** What somebody waits for. */
@@ -13,7 +13,7 @@ export interface Pending extends LimitedCall {
 }
 
 export interface Waiter {
-  readonly resolve: (members: ReadonlyMap<string, RawJson>) => void;
+  readonly resolve: (members: RawMembers) => void;
   readonly reject: (error: unknown) => void;
 }
 

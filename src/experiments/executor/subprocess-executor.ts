@@ -1,6 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { JsonText } from "../../base/json-text.ts";
 import { parseRaw, toRaw, type RawJson } from "../../base/raw-json.ts";
+import type { RawMembers } from "../../base/raw-members.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import { LimitWatch } from "../../engine/limit-watch.ts";
@@ -50,8 +52,6 @@ export interface ExecutorSetup {
   readonly inherited?: JsonObject | undefined;
 }
 
-type Members = ReadonlyMap<string, RawJson>;
-
 interface Call<T> {
   /** How answers without an id name it. */
   readonly key: string;
@@ -60,7 +60,7 @@ interface Call<T> {
   readonly what: string;
   readonly bounds: CallBounds;
   /** What its answer says. */
-  readonly read: (members: Members) => T;
+  readonly read: (members: RawMembers) => T;
 }
 
 const heartbeatMs = 5000;
@@ -95,7 +95,7 @@ export class SubprocessExecutor implements Executor {
     this.#limits = new LimitWatch(options.clock);
     this.#process = new ExecutorProcess({
       ...options,
-      onLine: (line) => this.#hear(line),
+      onLine: (source, from, to) => this.#hear(source, from, to),
       onPrint: (stream, text) => this.#print(stream, text),
       onOverlong: (text) => options.onNote({ kind: "malformed", text }),
       onGone: (how) => this.#onGone(how),
@@ -149,7 +149,7 @@ export class SubprocessExecutor implements Executor {
     const { runId, evaluator, input } = request;
     const name = toRaw(evaluator);
     const wish = this.#takesOneEvaluator ? `"evaluator":${name}` : `"evaluators":[${name}]`;
-    const read = (members: Members): EvalOutcome => readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
+    const read = (members: RawMembers): EvalOutcome => readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
     const what = `evaluator "${evaluator}"`;
     const call = { key: `eval ${runId} ${evaluator}`, runId, what, bounds: request, read };
     return this.#ask(call, (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`);
@@ -160,7 +160,8 @@ export class SubprocessExecutor implements Executor {
     if (!this.#used.has("aggregate")) throw new Error("the executor takes no aggregates");
     const input = `{"results_path":${toRaw(resultsPath)},"params":${params}}`;
     const what = `aggregate "${aggregate}"`;
-    const read = (members: Members): AggregateAnswer => readAggregate(members, aggregate, members.has(nonFiniteMark));
+    const read = (members: RawMembers): AggregateAnswer =>
+      readAggregate(members, aggregate, members.has(nonFiniteMark));
     const call = { key: `aggregate ${aggregate}`, runId: null, what, bounds: request, read };
     return this.#ask(call, (id) => `{"cmd":"run_aggregate"${id},"aggregate":${toRaw(aggregate)},"input":${input}}`);
   }
@@ -302,8 +303,8 @@ export class SubprocessExecutor implements Executor {
     void this.#process.gone.then(() => timer.clear());
   }
 
-  #hear(line: string): void {
-    const { message, printed } = readLine(line);
+  #hear(source: JsonText, from: number, to: number): void {
+    const { message, printed } = readLine(source, from, to);
     if (printed.trim() !== "") this.#print("stdout", `${printed}\n`);
     if (message === null) return;
     const { members } = message;
@@ -312,24 +313,29 @@ export class SubprocessExecutor implements Executor {
     if (log !== null) return this.#note(log);
     if (members.has("data") && !members.has("run_id")) return this.#hearList(members.get("data"));
     if (this.#control !== null && isControl(members)) return this.#control.resolve(message);
-    this.#hearAnswer(message, line);
+    if (!this.#hearAnswer(message)) this.#hearUnmatched(keyOf(members), source.slice(from, to));
   }
 
   /** Several answers at once. */
   #hearList(data: RawJson | undefined): void {
     const list: unknown = data === undefined ? [] : parseRaw(data);
-    for (const entry of Array.isArray(list) ? list : []) this.#hear(JSON.stringify(entry));
+    for (const entry of Array.isArray(list) ? list : []) {
+      const source = JsonText.of(JSON.stringify(entry));
+      this.#hear(source, 0, source.length);
+    }
   }
 
-  #hearAnswer({ members, hadNonFinite }: WireMessage, line: string): void {
-    const key = keyOf(members);
-    const pending = this.#pending.take(numberOf(members, "id"), key);
-    if (pending !== null) {
-      this.#limits.delete(pending);
-      return release(pending)?.resolve(
-        hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members,
-      );
-    }
+  /** False when nobody waits for it. */
+  #hearAnswer({ members, hadNonFinite }: WireMessage): boolean {
+    const pending = this.#pending.take(numberOf(members, "id"), keyOf(members));
+    if (pending === null) return false;
+    this.#limits.delete(pending);
+    if (hadNonFinite) members.add(nonFiniteMark, "true" as RawJson);
+    release(pending)?.resolve(members);
+    return true;
+  }
+
+  #hearUnmatched(key: string | null, line: string): void {
     const why = this.#pending.explain(key);
     if (!this.#pending.owesAny) {
       this.#owing?.resolve();
@@ -379,7 +385,7 @@ function release(pending: Pending): Waiter | null {
   return waiter;
 }
 
-function isControl(members: Members): boolean {
+function isControl(members: RawMembers): boolean {
   return members.has("ok") || members.has("protocol_version") || (members.has("error") && !members.has("run_id"));
 }
 
