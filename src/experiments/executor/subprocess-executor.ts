@@ -59,8 +59,10 @@ interface Call<T> {
   /** For people. */
   readonly what: string;
   readonly bounds: CallBounds;
+  /** The evaluator or aggregate. */
+  readonly name: string;
   /** What its answer says. */
-  readonly read: (members: RawMembers) => T;
+  readonly read: (members: RawMembers, name: string) => T;
 }
 
 const heartbeatMs = 5000;
@@ -75,7 +77,7 @@ export class SubprocessExecutor implements Executor {
   readonly #process: ExecutorProcess;
   readonly #options: SubprocessOptions;
   readonly #pending = new PendingAnswers();
-  readonly #limits: LimitWatch;
+  readonly #limits: LimitWatch<Pending>;
   /** What calls of a run end by; they are few, however many calls there are. */
   readonly #followed = new Map<AbortSignal, () => void>();
   readonly #stuck = Promise.withResolvers<void>();
@@ -92,7 +94,11 @@ export class SubprocessExecutor implements Executor {
 
   private constructor(options: SubprocessOptions) {
     this.#options = options;
-    this.#limits = new LimitWatch(options.clock);
+    this.#limits = new LimitWatch({
+      clock: options.clock,
+      calls: () => this.#pending.all,
+      onExceeded: (pending, reason) => this.#end(pending, reason),
+    });
     this.#process = new ExecutorProcess({
       ...options,
       onLine: (source, from, to) => this.#hear(source, from, to),
@@ -141,29 +147,26 @@ export class SubprocessExecutor implements Executor {
 
   runTask(request: TaskRequest): Promise<TaskOutcome> {
     const { runId, input } = request;
-    const call = { key: `task ${runId}`, runId, what: "the task", bounds: request, read: readTaskOutcome };
-    return this.#ask(call, (id) => `{"cmd":"run_task"${id},"input":${input}}`);
+    const call = { key: `task ${runId}`, runId, what: "the task", name: "", bounds: request, read: readTaskOutcome };
+    return this.#ask(call, `{"cmd":"run_task"${this.#nextId()},"input":${input}}\n`);
   }
 
   runEval(request: EvalRequest): Promise<EvalOutcome> {
-    const { runId, evaluator, input } = request;
-    const name = toRaw(evaluator);
-    const wish = this.#takesOneEvaluator ? `"evaluator":${name}` : `"evaluators":[${name}]`;
-    const read = (members: RawMembers): EvalOutcome => readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
-    const what = `evaluator "${evaluator}"`;
-    const call = { key: `eval ${runId} ${evaluator}`, runId, what, bounds: request, read };
-    return this.#ask(call, (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`);
+    const { runId, evaluator: name, input } = request;
+    const raw = toRaw(name);
+    const wish = this.#takesOneEvaluator ? `"evaluator":${raw}` : `"evaluators":[${raw}]`;
+    const key = `eval ${runId} ${name}`;
+    const call = { key, runId, what: `evaluator "${name}"`, name, bounds: request, read: readEvaluation };
+    return this.#ask(call, `{"cmd":"run_eval"${this.#nextId()},"input":${input},${wish}}\n`);
   }
 
   async runAggregate(request: AggregateRequest): Promise<AggregateAnswer> {
-    const { aggregate, resultsPath, params } = request;
+    const { aggregate: name, resultsPath, params } = request;
     if (!this.#used.has("aggregate")) throw new Error("the executor takes no aggregates");
     const input = `{"results_path":${toRaw(resultsPath)},"params":${params}}`;
-    const what = `aggregate "${aggregate}"`;
-    const read = (members: RawMembers): AggregateAnswer =>
-      readAggregate(members, aggregate, members.has(nonFiniteMark));
-    const call = { key: `aggregate ${aggregate}`, runId: null, what, bounds: request, read };
-    return this.#ask(call, (id) => `{"cmd":"run_aggregate"${id},"aggregate":${toRaw(aggregate)},"input":${input}}`);
+    const key = `aggregate ${name}`;
+    const call = { key, runId: null, what: `aggregate "${name}"`, name, bounds: request, read: readWhole };
+    return this.#ask(call, `{"cmd":"run_aggregate"${this.#nextId()},"aggregate":${toRaw(name)},"input":${input}}\n`);
   }
 
   async shutdown(): Promise<void> {
@@ -236,34 +239,31 @@ export class SubprocessExecutor implements Executor {
     }
   }
 
-  #ask<T>(call: Call<T>, write: (id: string) => string): Promise<T> {
+  /** The member that gives the next call its id, where ids are used. */
+  #nextId(): string {
+    this.#count++;
+    return this.#used.has("ids") ? `,"id":${this.#count}` : "";
+  }
+
+  #ask<T>(call: Call<T>, line: string): Promise<T> {
     const { signal } = call.bounds;
     if (this.#how !== null) return Promise.reject(new ExecutorLost(this.#how));
     if (signal.aborted) return Promise.reject(signal.reason);
     return new Promise((settle, reject) => {
-      const pending = this.#expect(call, { resolve: (members) => settle(call.read(members)), reject });
+      const { name, read } = call;
+      const pending = this.#expect(call, { resolve: (members) => settle(read(members, name)), reject });
       this.#follow(signal);
       this.#pending.add(pending);
-      this.#limits.add(pending);
-      this.#process.write(write(this.#used.has("ids") ? `,"id":${pending.id}` : ""));
+      this.#limits.begin(pending);
+      this.#process.writePart(line);
     });
   }
 
   /** Apart from where it is asked, so that its function holds on to no more than it needs. */
   #expect({ key, runId, what, bounds }: Omit<Call<unknown>, "read">, waiter: Waiter): Pending {
     const { limitMs, signal } = bounds;
-    const pending: Pending = {
-      id: ++this.#count,
-      key,
-      runId,
-      what,
-      limitMs,
-      dueAt: this.#options.clock.monotonic() + limitMs,
-      signal,
-      onExceeded: (reason) => this.#end(pending, reason),
-      waiter,
-    };
-    return pending;
+    const dueAt = this.#options.clock.monotonic() + limitMs;
+    return { id: this.#count, key, runId, what, limitMs, dueAt, signal, waiter };
   }
 
   #follow(signal: AbortSignal): void {
@@ -288,7 +288,6 @@ export class SubprocessExecutor implements Executor {
 
   /** Nobody waits for its answer any more. */
   #end(pending: Pending, reason: unknown): void {
-    this.#limits.delete(pending);
     this.#giveUp(pending);
     release(pending)?.reject(reason);
   }
@@ -329,7 +328,6 @@ export class SubprocessExecutor implements Executor {
   #hearAnswer({ members, hadNonFinite }: WireMessage): boolean {
     const pending = this.#pending.take(numberOf(members, "id"), keyOf(members));
     if (pending === null) return false;
-    this.#limits.delete(pending);
     if (hadNonFinite) members.add(nonFiniteMark, "true" as RawJson);
     release(pending)?.resolve(members);
     return true;
@@ -377,6 +375,14 @@ export class SubprocessExecutor implements Executor {
 }
 
 const nonFiniteMark = "rollout_non_finite";
+
+function readEvaluation(members: RawMembers, name: string): EvalOutcome {
+  return readEvalOutcome(members, name, members.has(nonFiniteMark));
+}
+
+function readWhole(members: RawMembers, name: string): AggregateAnswer {
+  return readAggregate(members, name, members.has(nonFiniteMark));
+}
 
 /** Tables that have outgrown their place still point to what stood in them: it may not hold on to a whole run. */
 function release(pending: Pending): Waiter | null {
