@@ -8,6 +8,7 @@ export function toRaw(value: unknown): RawJson {
   // What most lines are made of needs no printer.
   if (value === null) return "null" as RawJson;
   if (typeof value === "string" && value.length <= shortText && isPlain(value)) return `"${value}"` as RawJson;
+  if (typeof value === "number" && Number.isFinite(value)) return String(value) as RawJson;
   return (JSON.stringify(value) ?? "null") as RawJson;
 }
 

@@ -12,12 +12,12 @@ export class RawMembers implements Iterable<readonly [name: string, raw: RawJson
   }
 
   get(name: string): RawJson | undefined {
-    const at = this.#names.lastIndexOf(name);
+    const at = this.#find(name);
     return at === -1 ? undefined : this.#raws[at];
   }
 
   has(name: string): boolean {
-    return this.#names.includes(name);
+    return this.#find(name) !== -1;
   }
 
   /** In order, also those that do not count. */
@@ -27,5 +27,13 @@ export class RawMembers implements Iterable<readonly [name: string, raw: RawJson
 
   *[Symbol.iterator](): Iterator<readonly [name: string, raw: RawJson]> {
     for (const [at, name] of this.#names.entries()) yield [name, this.#raws[at] as RawJson];
+  }
+
+  // Several times faster than `lastIndexOf`.
+  #find(name: string): number {
+    const names = this.#names;
+    let at = names.length - 1;
+    while (at >= 0 && names[at] !== name) at--;
+    return at;
   }
 }

@@ -80,6 +80,7 @@ export class SubprocessExecutor implements Executor {
   readonly #limits: LimitWatch<Pending>;
   /** What calls of a run end by; they are few, however many calls there are. */
   readonly #followed = new Map<AbortSignal, () => void>();
+  #lastFollowed: AbortSignal | null = null;
   readonly #stuck = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<string>();
   readonly #words = new LastWords();
@@ -267,18 +268,20 @@ export class SubprocessExecutor implements Executor {
   }
 
   #follow(signal: AbortSignal): void {
-    if (this.#followed.has(signal)) return;
+    if (signal === this.#lastFollowed || this.#followed.has(signal)) return;
     if (this.#followed.size >= mostFollowed)
       this.#unfollow(new Set(this.#pending.all.map((pending) => pending.signal)));
     const onAbort = (): void => {
       for (const pending of this.#pending.all) if (pending.signal === signal) this.#end(pending, signal.reason);
     };
     this.#followed.set(signal, onAbort);
+    this.#lastFollowed = signal;
     signal.addEventListener("abort", onAbort, { once: true });
   }
 
   /** All but those that something still waits under. */
   #unfollow(needed: ReadonlySet<AbortSignal>): void {
+    this.#lastFollowed = null;
     for (const [signal, onAbort] of this.#followed) {
       if (needed.has(signal)) continue;
       signal.removeEventListener("abort", onAbort);
