@@ -6,10 +6,18 @@ import type { FailureType, PlannedRun } from "../../run/example.ts";
 import type { AnsweredRun } from "../experiment-output.ts";
 
 /** A line of runs.jsonl. */
-export function runLine({ run, outcome, failureType, startedAt, durationMs }: AnsweredRun): string {
+export function runLine({ run, outcome, failureType, startedAt, durationMs }: AnsweredRun): readonly string[] {
   const { example } = run;
   const [started, completed] = [timeText(startedAt), timeText(startedAt + durationMs)];
-  return `{"example_id":${toRaw(example.id)},"run_id":${toRaw(run.runId)},"repetition_number":${run.repetition},"started_at":"${started}","completed_at":"${completed}","input_data":${example.input},"output":${example.output ?? "null"},"actual_output":${outcome.output ?? "null"},"metadata":${outcome.metadata ?? "{}"},"error":${toRaw(outcome.error)},"error_type":${toRaw(failureType)}}`;
+  return [
+    `{"example_id":${toRaw(example.id)},"run_id":${toRaw(run.runId)},"repetition_number":${run.repetition},"started_at":"${started}","completed_at":"${completed}","input_data":`,
+    example.input,
+    `,"output":`,
+    example.output ?? "null",
+    `,"actual_output":`,
+    outcome.output ?? "null",
+    `,"metadata":${outcome.metadata ?? "{}"},"error":${toRaw(outcome.error)},"error_type":${toRaw(failureType)}}`,
+  ];
 }
 
 /** A line of evaluations.jsonl. */
