@@ -14,12 +14,9 @@ class Commands:
 
     look_seconds = 0.05
 
-    def __init__(
-        self, fd: int, take: Callable[[bytes], None], took: Callable[[], None], end: Callable[[], None]
-    ) -> None:
+    def __init__(self, fd: int, take: Callable[[bytes], None], end: Callable[[], None]) -> None:
         self._fd = fd
         self._take = take
-        self._took = took
         self._end = end
         self._begun: list[bytes] = []
         self._lock = threading.Lock()
@@ -78,7 +75,6 @@ class Commands:
             self._begun.append(rest)
         for line in lines:
             self._take(line)
-        self._took()
         if not chunk:
             self._has_ended = True
             self._take(b"".join(self._begun))

@@ -44,7 +44,6 @@ class Server:
         self._starts: deque[Call] = deque()
         self._is_starting = False
         self._is_flushing = False
-        self._has_started = False
         self._main = threading.get_ident()
         self._lock = threading.Lock()
         self._running: set[Call] = set()
@@ -68,7 +67,7 @@ class Server:
     def serve(self, commands: int) -> None:
         """Returns when all has been answered after `shutdown` or the end of input."""
         asyncio.set_event_loop(self._loop)
-        Commands(commands, self._take, self._took, self._end_of_input).start(self._loop)
+        Commands(commands, self._take, self._end_of_input).start(self._loop)
         while True:
             try:
                 self._loop.run_forever()
@@ -119,12 +118,6 @@ class Server:
             self._refuse(f"this is no command: {describe(error)}", message)
         except Exception as error:
             self._refuse(describe(error), message)
-
-    def _took(self) -> None:
-        """Has what ends at its first step written in the turn of the loop that takes it, not in the next."""
-        if self._has_started and threading.get_ident() == self._main:
-            self._has_started = False
-            self._flush_soon()
 
     def _refuse(self, why: str, message: dict[str, Any]) -> None:
         """Answers what cannot be carried out, with all that tells whose answer it is."""
@@ -229,20 +222,16 @@ class Server:
         self._is_starting = False
         while self._starts:
             call = self._starts.popleft()
-            self._has_started = True
             running = self._variables.copy().run(self._loop.create_task, self._run_async(call))
             call.context.on_cancel(partial(self._loop.call_soon_threadsafe, running.cancel))
 
     async def _run_async(self, call: Call) -> None:
         self._finish(call, call.dropped() if call.context.is_cancelled else await call.run_async())
-        self._flush_soon()
-        self._forget(call)
-
-    def _flush_soon(self) -> None:
-        """One write for all that end in this turn of the loop."""
         if not self._is_flushing:
+            # One write for all that end in this turn of the loop.
             self._is_flushing = True
             self._loop.call_soon(self._flush)
+        self._forget(call)
 
     def _flush(self) -> None:
         self._is_flushing = False
