@@ -5,22 +5,32 @@ import { LimitWatch, type LimitedCall } from "./limit-watch.ts";
 function open() {
   const clock = new FakeClock();
   const told: string[] = [];
-  const call = (what: string, limitMs: number): LimitedCall => ({
-    dueAt: clock.monotonic() + limitMs,
-    limitMs,
-    what,
-    onExceeded: ({ kind, message }) => told.push(`${kind}: ${message}`),
+  const calls = new Set<LimitedCall>();
+  const begin = (what: string, limitMs: number): LimitedCall => {
+    const call = { dueAt: clock.monotonic() + limitMs, limitMs, what };
+    calls.add(call);
+    watch.begin(call);
+    return call;
+  };
+  const watch = new LimitWatch<LimitedCall>({
+    clock,
+    calls: () => calls,
+    onExceeded(call, { kind, message }) {
+      calls.delete(call);
+      told.push(`${kind}: ${message}`);
+      if (call.what === "first") begin("second", 1000);
+    },
   });
-  return { clock, told, call, watch: new LimitWatch(clock) };
+  return { clock, told, calls, begin, watch };
 }
 
 describe("a watch over limits", () => {
   test("tells each call when its own limit has passed, whatever the order they came in", async () => {
-    const { clock, told, call, watch } = open();
-    watch.add(call("slow", 5000));
-    watch.add(call("quick", 1000));
+    const { clock, told, begin } = open();
+    begin("slow", 5000);
+    begin("quick", 1000);
     await clock.advance(900);
-    watch.add(call("late", 1000));
+    begin("late", 1000);
     expect(told).toEqual([]);
     await clock.advance(100);
     expect(told).toEqual(["deadline: quick exceeded its limit of 1 seconds"]);
@@ -31,11 +41,10 @@ describe("a watch over limits", () => {
   });
 
   test("says nothing of calls that ended in time, nor after it was disposed", async () => {
-    const { clock, told, call, watch } = open();
-    const done = call("done", 1000);
-    watch.add(done);
-    watch.add(call("open", 2000));
-    watch.delete(done);
+    const { clock, told, calls, begin, watch } = open();
+    const done = begin("done", 1000);
+    begin("open", 2000);
+    calls.delete(done);
     await clock.advance(1500);
     expect(told).toEqual([]);
     watch[Symbol.dispose]();
@@ -43,11 +52,11 @@ describe("a watch over limits", () => {
     expect(told).toEqual([]);
   });
 
-  test("watches on when a call adds another one as it is told", async () => {
-    const { clock, told, call, watch } = open();
-    watch.add({ ...call("first", 1000), onExceeded: () => watch.add(call("second", 1000)) });
+  test("watches on when another call begins as one is told", async () => {
+    const { clock, told, begin } = open();
+    begin("first", 1000);
     await clock.advance(1000);
     await clock.advance(1000);
-    expect(told).toEqual(["deadline: second exceeded its limit of 1 seconds"]);
+    expect(told.at(-1)).toBe("deadline: second exceeded its limit of 1 seconds");
   });
 });

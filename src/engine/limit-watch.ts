@@ -9,61 +9,54 @@ export interface LimitedCall {
   readonly limitMs: number;
   /** What is bounded, for the reason: `the task`. */
   readonly what: string;
-  readonly onExceeded: (reason: AbortReason) => void;
+}
+
+export interface LimitWatchOptions<Call extends LimitedCall> {
+  readonly clock: Clock;
+  /** Those that have not ended. */
+  readonly calls: () => Iterable<Call>;
+  /** Its limit has passed; it must be among the calls no more. */
+  readonly onExceeded: (call: Call, reason: AbortReason) => void;
 }
 
 // Timers of the system count whole milliseconds, and so may come a part of one too early.
 const slackMs = 1;
 
 /** Watches over the limits of many calls with one timer: a timer and a signal for each would cost more than the calls. */
-export class LimitWatch implements Disposable {
-  readonly #clock: Clock;
-  readonly #calls = new Set<LimitedCall>();
+export class LimitWatch<Call extends LimitedCall> implements Disposable {
+  readonly #options: LimitWatchOptions<Call>;
   #timer: Timer | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(options: LimitWatchOptions<Call>) {
+    this.#options = options;
   }
 
-  /** From now on the call is told when its limit has passed, until it is taken out. */
-  add(call: LimitedCall): void {
-    this.#calls.add(call);
-    if (call.dueAt < this.#timerAt) this.#start(call.dueAt);
-  }
-
-  delete(call: LimitedCall): void {
-    this.#calls.delete(call);
+  /** To be called when a call has begun. */
+  begin({ dueAt }: Call): void {
+    if (dueAt < this.#timerAt) this.#start(dueAt);
   }
 
   [Symbol.dispose](): void {
-    this.#calls.clear();
-    this.#stop();
-  }
-
-  #start(at: number): void {
-    this.#timer?.clear();
-    this.#timerAt = at;
-    this.#timer = this.#clock.startTimer(Math.max(0, at - this.#clock.monotonic()), () => this.#look());
-  }
-
-  #stop(): void {
     this.#timer?.clear();
     this.#timer = null;
     this.#timerAt = Number.POSITIVE_INFINITY;
   }
 
+  #start(at: number): void {
+    const { clock } = this.#options;
+    this.#timer?.clear();
+    this.#timerAt = at;
+    this.#timer = clock.startTimer(Math.max(0, at - clock.monotonic()), () => this.#look());
+  }
+
   /** The timer was set for the earliest of those days; many have ended since. */
   #look(): void {
-    this.#stop();
-    const now = this.#clock.monotonic() + slackMs;
-    const due = Array.from(this.#calls).filter((call) => call.dueAt <= now);
-    for (const call of due) {
-      this.#calls.delete(call);
-      call.onExceeded(exceeded(call.what, call.limitMs));
-    }
-    let next = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.#calls) next = Math.min(next, dueAt);
-    if (next < this.#timerAt) this.#start(next);
+    const { clock, calls, onExceeded } = this.#options;
+    this[Symbol.dispose]();
+    const now = clock.monotonic() + slackMs;
+    for (const call of Array.from(calls()))
+      if (call.dueAt <= now) onExceeded(call, exceeded(call.what, call.limitMs));
+      else this.begin(call);
   }
 }

@@ -8,9 +8,14 @@ export async function* decodeText(chunks: AsyncIterable<Uint8Array>, file: strin
     yield decoder.decode();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new RolloutError("config_invalid", `${file} is no UTF-8 text`, {
-      hint: "save it as UTF-8, for example with: iconv -f LATIN1 -t UTF-8",
-      cause: error,
-    });
+    throw notUtf8(file, error);
   }
+}
+
+/** What is thrown for a file that is no UTF-8. */
+export function notUtf8(file: string, cause?: unknown): RolloutError {
+  return new RolloutError("config_invalid", `${file} is no UTF-8 text`, {
+    hint: "save it as UTF-8, for example with: iconv -f LATIN1 -t UTF-8",
+    cause,
+  });
 }

@@ -7,11 +7,16 @@ export async function* readBytes(path: string, signal: AbortSignal): AsyncGenera
     yield* createReadStream(path, { signal, highWaterMark: 1 << 18 }) as AsyncIterable<Uint8Array>;
   } catch (error) {
     signal.throwIfAborted();
-    const code = systemCodeOf(error);
-    if (code === undefined) throw error;
-    const isMissing = code === "ENOENT" || code === "EISDIR";
-    const why = code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a directory, not a file" : null;
-    const message = `${path} ${why ?? `cannot be read: ${messageOf(error)}`}`;
-    throw new RolloutError(isMissing ? "not_found" : "io_failed", message, { cause: error });
+    throw unreadable(path, error);
   }
+}
+
+/** What is to be thrown when a file cannot be read. */
+export function unreadable(path: string, error: unknown): unknown {
+  const code = systemCodeOf(error);
+  if (code === undefined) return error;
+  const isMissing = code === "ENOENT" || code === "EISDIR";
+  const why = code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a directory, not a file" : null;
+  const message = `${path} ${why ?? `cannot be read: ${messageOf(error)}`}`;
+  return new RolloutError(isMissing ? "not_found" : "io_failed", message, { cause: error });
 }

@@ -2,7 +2,7 @@ import { parseEntry } from "./parse-entry.ts";
 import type { SourceEntry } from "./source-entry.ts";
 
 /** One line of a text. */
-export interface SourceLine {
+interface SourceLine {
   readonly line: number;
   readonly column: 1;
   readonly text: string;
@@ -14,7 +14,7 @@ export async function* readJsonLines(text: AsyncIterable<string>): AsyncGenerato
 }
 
 /** The lines of a text, as many at once as are there; empty ones are passed over. */
-export async function* splitLines(text: AsyncIterable<string>): AsyncGenerator<readonly SourceLine[], void> {
+async function* splitLines(text: AsyncIterable<string>): AsyncGenerator<readonly SourceLine[], void> {
   let before = 0;
   let rest = "";
   for await (const chunk of text) {

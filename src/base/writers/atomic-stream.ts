@@ -6,7 +6,7 @@ let sequence = 0;
 /** Writes a file piece by piece so that a reader sees either the old one or the whole new one, never a part. */
 export async function writeStreamAtomic(
   path: string,
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<string | Uint8Array>,
   redactor: Redactor,
 ): Promise<void> {
   const staging = `${path}.${process.pid}-s${sequence++}.tmp`;
@@ -15,7 +15,8 @@ export async function writeStreamAtomic(
     const file = await open(staging, "w");
     try {
       // Not `write`, which may stop half-way on a disk that is nearly full.
-      for await (const piece of pieces) await file.appendFile(redact.push(Buffer.from(piece)));
+      for await (const piece of pieces)
+        await file.appendFile(redact.push(typeof piece === "string" ? Buffer.from(piece) : piece));
       await file.appendFile(redact.end());
     } finally {
       await file.close();

@@ -29,6 +29,24 @@ describe("a file of lines", () => {
     expect(await readFile(path, "utf8")).toBe(`${long}\nnext\n${long}\nlast\n`);
   });
 
+  test("is the same whether lines come whole or in pieces, and whatever room they need", async () => {
+    const long = "é😀".repeat(40_000);
+    await using file = await openLineFile(path, noSecrets);
+    await Promise.all(
+      [["a", "b"], [], ["x", long, "y", long], ["c"], "d", [long, long, long]].map((line) => file.append(line)),
+    );
+    await file.append(["e", long.slice(0, 10_000)]);
+    expect(await readFile(path, "utf8")).toBe(
+      `ab\n\nx${long}y${long}\nc\nd\n${long.repeat(3)}\ne${long.slice(0, 10_000)}\n`,
+    );
+  });
+
+  test("finds a secret that stands in two pieces", async () => {
+    await using file = await openLineFile(path, createRedactor([{ name: "KEY", value: "abcdefgh1234" }]));
+    await file.append(["x".repeat(5000), "abcdef", "gh1234"]);
+    expect(await readFile(path, "utf8")).not.toContain("abcdefgh1234");
+  });
+
   test("closes a last line that was cut short, and writes no secret", async () => {
     await writeFile(path, "half");
     await using file = await openLineFile(path, createRedactor([{ name: "KEY", value: "abcdefgh1234" }]));

@@ -28,7 +28,7 @@ export class Conversation implements AsyncDisposable {
     this.#options = options;
     this.#process = new ExecutorProcess({
       ...options,
-      onLine: (line) => this.#hear(line),
+      onLine: (source, from, to) => this.#hear(source.slice(from, to)),
       onPrint: (stream, text) => {
         for (const line of text.trimEnd().split("\n")) this.#note(`   (${stream}) ${line}`);
       },

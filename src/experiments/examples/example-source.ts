@@ -11,6 +11,8 @@ export interface ExampleSource {
   readonly count: number;
   /** Tells these examples from all others; null where a dataset and its version do. */
   readonly hash: string | null;
+  /** A file with their lines and nothing else, written as we write them; null when there is none. */
+  readonly plainFile: string | null;
   /** As many at once as are there, to be gone through before the next are asked for: a promise for each would cost more than reading it. */
   read(): AsyncIterable<Iterable<Example>>;
 }
@@ -27,24 +29,39 @@ function member(name: string, raw: RawJson | null): string {
 // A call for each example would cost more than its hash.
 const leastAtOnce = 1 << 14;
 
-/** Adds up examples to the hash of all of them. */
-export function startExampleHash(): { add(example: Example): void; digest(): string } {
+/** Adds up examples to the hash of all of them: as they are, or their line where that is known. */
+export function startExampleHash(): ExampleHash {
   const hash = createHash("sha256");
   let text = "";
+  const flush = (): void => {
+    if (text !== "") hash.update(text);
+    text = "";
+  };
   return {
     add(example) {
       text += `${exampleLine(example)}\n`;
-      if (text.length < leastAtOnce) return;
-      hash.update(text);
-      text = "";
+      if (text.length >= leastAtOnce) flush();
     },
-    digest: () => hash.update(text).digest("hex"),
+    addLines(lines) {
+      flush();
+      hash.update(lines);
+    },
+    digest() {
+      flush();
+      return hash.digest("hex");
+    },
   };
+}
+
+export interface ExampleHash {
+  add(example: Example): void;
+  addLines(lines: Buffer): void;
+  digest(): string;
 }
 
 /** The first so many of a source. */
 export function firstExamples(source: ExampleSource, count: number): ExampleSource {
-  return { ...source, count: Math.min(count, source.count), read: () => take(source.read(), count) };
+  return { ...source, count: Math.min(count, source.count), plainFile: null, read: () => take(source.read(), count) };
 }
 
 async function* take(

@@ -24,6 +24,7 @@ export async function openExampleDataset(
     dataset: { id, version },
     count,
     hash: null,
+    plainFile: null,
     async *read() {
       for (let after: number | null = null; ;) {
         const { entries, next } = await store.datasets.items(id, version, { after, limit: pageSize });

@@ -79,3 +79,29 @@ test("the hash tells other content from the same content, whatever the format", 
   expect(await hash("x.json", '[{"input":1},{"input":2}]')).toBe(first);
   expect(await hash("x.jsonl", '{"input":2}\n{"input":1}\n')).not.toBe(first);
 });
+
+test("a file is known to have the lines that we would write only when it has just these, and its hash is theirs", async () => {
+  const plain = [
+    '{"id":"a","input":{"q": 1.0},"output":null,"metadata":{"k":"v"}}',
+    '{"id":"b","input":"r","metadata":{}}',
+    '{"id":"c","input":[]}',
+  ];
+  const { plainFile, hash } = await open("x.jsonl", `${plain.join("\n")}\n`);
+  expect(plainFile).not.toBeNull();
+  for (const other of [
+    plain.join("\n"),
+    `\uFEFF${plain.join("\n")}\n`,
+    `${plain.join("\r\n")}\r\n`,
+    `${plain.join("\n\n")}\n`,
+    `${plain.join("\n").replace('"a",', '"a", ')}\n`,
+    `${plain.join("\n").replace('{"id":"c","input":[]}', '{"input":[],"id":"c"}')}\n`,
+    `${plain.join("\n").replace('{"id":"c","input":[]}', '{"id":"c","input":[],"metadata":null}')}\n`,
+    `${plain.join("\n").replace('"id":"c"', '"id":"\\u0063"')}\n`,
+    `${plain.join("\n").replace('"output":null', '"expected_output":null')}\n`,
+    `${plain.join("\n").replace('"id":"c"', '"id":"x","id":"c"')}\n`,
+  ]) {
+    const source = await open("x.jsonl", other);
+    expect(source.plainFile).toBeNull();
+    expect(source.hash).toBe(hash);
+  }
+});

@@ -1,8 +1,10 @@
+import { stat } from "node:fs/promises";
 import { KeyTable } from "../../base/key-table.ts";
 import { ProblemList } from "../../base/problem-list.ts";
 import type { Example } from "../run/example.ts";
-import { startExampleHash, type ExampleSource } from "./example-source.ts";
+import type { ExampleSource } from "./example-source.ts";
 import { readExampleFile, type FileEntry } from "./read-example-file.ts";
+import { SeenLines } from "./seen-lines.ts";
 
 export interface ExampleFileRequest {
   readonly path: string;
@@ -16,7 +18,7 @@ export async function openExampleFile(request: ExampleFileRequest): Promise<Exam
   const { path, name, signal } = request;
   const problems = new ProblemList();
   const ids = new KeyTable({ hasValues: false });
-  const hash = startExampleHash();
+  const lines = new SeenLines();
   let count = 0;
   for await (const entries of readExampleFile(path, signal)) {
     for (const entry of entries) {
@@ -27,17 +29,19 @@ export async function openExampleFile(request: ExampleFileRequest): Promise<Exam
       else {
         const { id } = entry.example;
         count++;
-        hash.add(entry.example);
+        lines.add(entry.example, entry.plain);
         const first = ids.put(id) ? null : await findFirst(request, id, line);
         if (first !== null)
           problems.add({ file: path, line, column, path: "id", message: `"${id}" is in line ${first} already` });
       }
     }
+    lines.endBlock();
     if (problems.isFull) break;
   }
   if (count === 0 && problems.isEmpty) problems.add({ file: path, message: "there are no examples in it" });
   problems.check(name, "nothing was run");
-  return { name, dataset: null, count, hash: hash.digest(), read: () => readChecked(path, signal) };
+  const plainFile = lines.plainBytes === (await stat(path)).size ? path : null;
+  return { name, dataset: null, count, hash: lines.digest(), plainFile, read: () => readChecked(path, signal) };
 }
 
 /** The line before another one that has an example of this id; null when only a hash was the same. */

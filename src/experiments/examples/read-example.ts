@@ -1,4 +1,5 @@
-import { parseRaw, scanObject, type RawJson } from "../../base/raw-json.ts";
+import { parseRaw, type RawJson } from "../../base/raw-json.ts";
+import type { RawMembers } from "../../base/raw-members.ts";
 import { describeUnknown } from "../../base/suggest.ts";
 import type { KnownColumns } from "../../formats/read-csv.ts";
 import type { Example } from "../run/example.ts";
@@ -10,7 +11,11 @@ export interface ExampleProblem {
 }
 
 /** What was read of an example; one without an id of its own gets it from its place. */
-export type ReadExample = Omit<Example, "id"> & { readonly id: string | null };
+export interface ReadExample extends Omit<Example, "id"> {
+  readonly id: string | null;
+  /** How long its line would be if we wrote it; -1 when that would be another line in any case. */
+  readonly plainLength: number;
+}
 
 const fields = ["id", "input", "output", "expected_output", "metadata"];
 // What files of datasets have beside, or call otherwise.
@@ -23,17 +28,30 @@ export const exampleColumns: KnownColumns = {
   way: "what an example has besides goes into columns like metadata.NAME",
 };
 
-/** The example in the text of a JSON object, as it is written there; null when it is no JSON object. */
-export function readExample(text: string): ReadExample | readonly ExampleProblem[] | null {
-  const members = scanObject(text);
-  if (members === null) return null;
+/** The example in a JSON object, as it is written there. */
+export function readExample(members: RawMembers): ReadExample | readonly ExampleProblem[] {
   if (!isSound(members)) return [...problemsOf(members)];
-  return {
-    id: idOf(members.get("id")),
-    input: onOneLine(members.get("input") ?? none),
-    output: optional(members.get("output") ?? members.get("expected_output") ?? members.get("expectedOutput")),
-    metadata: optional(present(members.get("metadata"))),
-  };
+  const id = members.get("id");
+  const input = onOneLine(members.get("input") ?? none);
+  const output = optional(members.get("output") ?? members.get("expected_output") ?? members.get("expectedOutput"));
+  const metadata = optional(present(members.get("metadata")));
+  const isPlain = id?.charCodeAt(0) === 34 && !id.includes("\\") && hasPlainNames(members.names, output, metadata);
+  const rest = lengthOf("output", output) + lengthOf("metadata", metadata);
+  const plainLength = isPlain ? `{"id":,"input":}`.length + id.length + input.length + rest : -1;
+  return { id: idOf(id), input, output, metadata, plainLength };
+}
+
+/** Whether these are the names of an example's line, in their order. */
+function hasPlainNames(names: readonly string[], output: RawJson | null, metadata: RawJson | null): boolean {
+  let at = 2;
+  if (names[0] !== "id" || names[1] !== "input") return false;
+  if (output !== null && names[at++] !== "output") return false;
+  if (metadata !== null && names[at++] !== "metadata") return false;
+  return names.length === at;
+}
+
+function lengthOf(name: string, raw: RawJson | null): number {
+  return raw === null ? 0 : `,"":`.length + name.length + raw.length;
 }
 
 const none = "null" as RawJson;
@@ -41,20 +59,22 @@ const none = "null" as RawJson;
 const expectedNames = ["output", "expected_output", "expectedOutput"];
 
 /** All that say what is expected, when there are several. */
-function findDouble(members: ReadonlyMap<string, RawJson>): readonly string[] {
-  const names = expectedNames.filter((name) => members.has(name));
-  return names.length > 1 ? names : [];
+function findDouble(members: RawMembers): readonly string[] {
+  const found = expectedNames.filter((name) => members.has(name));
+  return found.length > 1 ? found : [];
 }
 
 /** The usual case, without a list of what is wrong. */
-function isSound(members: ReadonlyMap<string, RawJson>): boolean {
-  if (!members.has("input")) return false;
-  if (members.has("output") ? members.has("expected_output") || members.has("expectedOutput") : false) return false;
-  if (members.has("expected_output") && members.has("expectedOutput")) return false;
-  for (const [name, raw] of members) {
-    if (name === "id" ? !isId(raw) : name === "metadata" ? !isObject(raw) : !names.has(name)) return false;
+function isSound(members: RawMembers): boolean {
+  if (!members.has("input") || !isId(members.get("id") ?? none) || !isObject(members.get("metadata") ?? none))
+    return false;
+  let expected = 0;
+  for (const name of members.names) {
+    if (name === "id" || name === "input" || name === "metadata") continue;
+    if (name === "output" || name === "expected_output" || name === "expectedOutput") expected++;
+    else if (!names.has(name)) return false;
   }
-  return true;
+  return expected <= 1 || findDouble(members).length === 0;
 }
 
 function isId(raw: RawJson): boolean {
@@ -65,9 +85,9 @@ function isObject(raw: RawJson): boolean {
   return raw === "null" || raw.startsWith("{");
 }
 
-function* problemsOf(members: ReadonlyMap<string, RawJson>): Iterable<ExampleProblem> {
+function* problemsOf(members: RawMembers): Iterable<ExampleProblem> {
   if (!members.has("input")) yield { message: "there is no `input`" };
-  for (const name of members.keys())
+  for (const name of new Set(members.names))
     if (!names.has(name)) yield { path: name, message: describeUnknown("field", name, fields) };
   const [first, second] = findDouble(members);
   if (second !== undefined)

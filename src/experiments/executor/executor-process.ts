@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
-import { LineSplitter } from "../wire/line-splitter.ts";
+import { LineSplitter, type LineListener } from "../wire/line-splitter.ts";
 import { watchGroup } from "./watch-group.ts";
 
 export interface ProcessOptions {
@@ -10,7 +10,7 @@ export interface ProcessOptions {
   readonly cwd: string;
   readonly clock: Clock;
   /** A line that may hold a message. */
-  readonly onLine: (line: string) => void;
+  readonly onLine: LineListener;
   /** What is print for certain. */
   readonly onPrint: (stream: "stdout" | "stderr", text: string) => void;
   readonly onOverlong: (words: string) => void;
@@ -122,9 +122,9 @@ export class ExecutorProcess {
     const lines = new LineSplitter(longestLine, onLine, overlong);
     const answers = new LineSplitter(
       longestLine,
-      (line) => {
+      (source, from, to) => {
         this.#isPrivate = true;
-        onLine(line);
+        onLine(source, from, to);
       },
       overlong,
     );

@@ -1,4 +1,4 @@
-import type { RawJson } from "../../base/raw-json.ts";
+import type { RawMembers } from "../../base/raw-members.ts";
 import type { LimitedCall } from "../../engine/limit-watch.ts";
 
 /** What somebody waits for. */
@@ -13,15 +13,14 @@ export interface Pending extends LimitedCall {
 }
 
 export interface Waiter {
-  readonly resolve: (members: ReadonlyMap<string, RawJson>) => void;
+  readonly resolve: (members: RawMembers) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const mostRemembered = 4000;
 
-/** The answers that an executor owes, by id and by what they are about. Each is given out once. */
+/** The answers that an executor owes, by what they are about. Each is given out once. */
 export class PendingAnswers {
-  readonly #byId = new Map<number, Pending>();
   readonly #byKey = new Map<string, Pending>();
   /** Keys that were answered of late, each in the place of an older one; they are looked for only when something is wrong. */
   readonly #answered: string[] = [];
@@ -30,38 +29,36 @@ export class PendingAnswers {
   readonly #givenUp = new Map<string, number>();
 
   get size(): number {
-    return this.#byId.size;
+    return this.#byKey.size;
   }
 
   get all(): readonly Pending[] {
-    return Array.from(this.#byId.values());
+    return Array.from(this.#byKey.values());
   }
 
   /** The only one there is; null when there are none or several. */
   get only(): Pending | null {
-    if (this.#byId.size !== 1) return null;
-    for (const pending of this.#byId.values()) return pending;
+    if (this.#byKey.size !== 1) return null;
+    for (const pending of this.#byKey.values()) return pending;
     return null;
   }
 
   add(pending: Pending): void {
-    this.#byId.set(pending.id, pending);
     this.#byKey.set(pending.key, pending);
   }
 
   /** Takes the one that an answer is for; null for an answer that nobody waits for. */
   take(id: number | null, key: string | null): Pending | null {
     const pending = this.#find(id, key);
-    // An answer about something else than what its id stands for belongs nowhere.
-    if (pending === null || (key !== null && pending.key !== key)) return null;
-    this.#forget(pending);
-    this.#remember(pending.key);
+    if (pending === null) return null;
+    this.#byKey.delete(pending.key);
+    this.#answered[this.#answerCount++ % mostRemembered] = pending.key;
     return pending;
   }
 
   /** Its answer may still come, and then is nobody's. */
   giveUp(pending: Pending): void {
-    this.#forget(pending);
+    this.#byKey.delete(pending.key);
     this.#givenUp.set(pending.key, (this.#givenUp.get(pending.key) ?? 0) + 1);
   }
 
@@ -85,18 +82,11 @@ export class PendingAnswers {
   }
 
   #find(id: number | null, key: string | null): Pending | null {
-    if (id !== null) return this.#byId.get(id) ?? null;
-    if (key === null) return this.only;
+    if (key === null) return id === null ? this.only : (this.all.find((pending) => pending.id === id) ?? null);
+    const pending = this.#byKey.get(key) ?? null;
+    // An answer about something else than what its id stands for belongs nowhere.
+    if (id !== null) return pending?.id === id ? pending : null;
     // An answer that is still owed comes before one that was asked for later under the same name.
-    return this.#givenUp.has(key) ? null : (this.#byKey.get(key) ?? null);
-  }
-
-  #remember(key: string): void {
-    this.#answered[this.#answerCount++ % mostRemembered] = key;
-  }
-
-  #forget(pending: Pending): void {
-    this.#byId.delete(pending.id);
-    if (this.#byKey.get(pending.key) === pending) this.#byKey.delete(pending.key);
+    return this.#givenUp.has(key) ? null : pending;
   }
 }

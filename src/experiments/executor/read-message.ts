@@ -1,12 +1,11 @@
-import { parseRaw, type RawJson } from "../../base/raw-json.ts";
+import { parseRaw } from "../../base/raw-json.ts";
+import type { RawMembers } from "../../base/raw-members.ts";
 import type { DiscoverAnswer } from "../protocol.ts";
 import type { ExecutorNote } from "./executor-voice.ts";
 import { textOf } from "./read-outcome.ts";
 
-type Members = ReadonlyMap<string, RawJson>;
-
 /** What an answer without an id is about; null when it does not say. */
-export function keyOf(members: Members): string | null {
+export function keyOf(members: RawMembers): string | null {
   const aggregate = textOf(members, "aggregate");
   if (aggregate !== null) return `aggregate ${aggregate}`;
   const runId = textOf(members, "run_id");
@@ -16,7 +15,7 @@ export function keyOf(members: Members): string | null {
 }
 
 /** What an experiment has, whatever is missing or of the wrong kind. */
-export function readDiscovered(members: Members): DiscoverAnswer {
+export function readDiscovered(members: RawMembers): DiscoverAnswer {
   const { params, evaluators, aggregates, capabilities, ...texts } = Object.fromEntries(
     Array.from(members, ([name, raw]) => [name, parseRaw(raw)]),
   );
@@ -34,7 +33,7 @@ export function readDiscovered(members: Members): DiscoverAnswer {
 }
 
 /** What user code printed; null when the message is something else. */
-export function readLog(members: Members): (ExecutorNote & { readonly kind: "output" }) | null {
+export function readLog(members: RawMembers): (ExecutorNote & { readonly kind: "output" }) | null {
   const raw = members.get("log");
   if (raw === undefined) return null;
   const { run_id: runId, stream, text } = Object(parseRaw(raw)) as Record<string, unknown>;

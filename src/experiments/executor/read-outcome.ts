@@ -1,37 +1,36 @@
 import { parseRaw, type RawJson } from "../../base/raw-json.ts";
+import type { RawMembers } from "../../base/raw-members.ts";
 import type { AggregateAnswer } from "../protocol.ts";
 import type { EvalOutcome, TaskOutcome } from "./executor.ts";
 
-type Members = ReadonlyMap<string, RawJson>;
-
 /** The text in a member; null when it is none. */
-export function textOf(members: Members, name: string): string | null {
+export function textOf(members: RawMembers, name: string): string | null {
   const raw = members.get(name);
   if (raw === undefined || raw.charCodeAt(0) !== 34) return null;
   return raw.includes("\\") ? (parseRaw(raw) as string) : raw.slice(1, -1);
 }
 
-export function numberOf(members: Members, name: string): number | null {
+export function numberOf(members: RawMembers, name: string): number | null {
   const raw = members.get(name);
   const value = raw === undefined ? Number.NaN : Number(raw);
   return Number.isFinite(value) && raw !== "" && raw !== "null" && raw?.charCodeAt(0) !== 34 ? value : null;
 }
 
 /** The same that is neither absent nor null. */
-function rawOf(members: Members, name: string): RawJson | null {
+function rawOf(members: RawMembers, name: string): RawJson | null {
   const raw = members.get(name);
   return raw === undefined || raw === "null" ? null : raw;
 }
 
 /** What went wrong, in whatever form it is told; null when nothing did. */
-export function errorOf(members: Members): string | null {
+export function errorOf(members: RawMembers): string | null {
   const raw = rawOf(members, "error");
   if (raw === null) return null;
   const text = textOf(members, "error");
   return text === null ? raw : text === "" ? null : text;
 }
 
-export function readTaskOutcome(members: Members): TaskOutcome {
+export function readTaskOutcome(members: RawMembers): TaskOutcome {
   const error = errorOf(members);
   return {
     output: error === null ? (members.get("output") ?? ("null" as RawJson)) : null,
@@ -41,7 +40,7 @@ export function readTaskOutcome(members: Members): TaskOutcome {
   };
 }
 
-export function readEvalOutcome(members: Members, evaluator: string, hadNonFinite: boolean): EvalOutcome {
+export function readEvalOutcome(members: RawMembers, evaluator: string, hadNonFinite: boolean): EvalOutcome {
   const error = errorOf(members) ?? (hadNonFinite ? "the score is not a finite number" : null);
   const score = numberOf(members, "score");
   return {
@@ -59,13 +58,13 @@ function describeWrongScore(raw: RawJson | null): string | null {
   return raw === null ? null : `the score is not a number: ${raw.length > 100 ? `${raw.slice(0, 100)}…` : raw}`;
 }
 
-export function readAggregate(members: Members, aggregate: string, hadNonFinite: boolean): AggregateAnswer {
+export function readAggregate(members: RawMembers, aggregate: string, hadNonFinite: boolean): AggregateAnswer {
   const { score, label, explanation, metadata, error } = readEvalOutcome(members, aggregate, hadNonFinite);
   const parsed = metadata === null ? null : (parseRaw(metadata) as AggregateAnswer["metadata"]);
   return { id: 0, aggregate, score, label, explanation, metadata: parsed, error };
 }
 
-function objectOf(members: Members, name: string): RawJson | null {
+function objectOf(members: RawMembers, name: string): RawJson | null {
   const raw = rawOf(members, name);
   return raw !== null && raw.charCodeAt(0) === 123 ? raw : null;
 }

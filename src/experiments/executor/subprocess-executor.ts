@@ -1,6 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { JsonText } from "../../base/json-text.ts";
 import { parseRaw, toRaw, type RawJson } from "../../base/raw-json.ts";
+import type { RawMembers } from "../../base/raw-members.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import { LimitWatch } from "../../engine/limit-watch.ts";
@@ -50,8 +52,6 @@ export interface ExecutorSetup {
   readonly inherited?: JsonObject | undefined;
 }
 
-type Members = ReadonlyMap<string, RawJson>;
-
 interface Call<T> {
   /** How answers without an id name it. */
   readonly key: string;
@@ -59,8 +59,10 @@ interface Call<T> {
   /** For people. */
   readonly what: string;
   readonly bounds: CallBounds;
+  /** The evaluator or aggregate. */
+  readonly name: string;
   /** What its answer says. */
-  readonly read: (members: Members) => T;
+  readonly read: (members: RawMembers, name: string) => T;
 }
 
 const heartbeatMs = 5000;
@@ -75,9 +77,10 @@ export class SubprocessExecutor implements Executor {
   readonly #process: ExecutorProcess;
   readonly #options: SubprocessOptions;
   readonly #pending = new PendingAnswers();
-  readonly #limits: LimitWatch;
+  readonly #limits: LimitWatch<Pending>;
   /** What calls of a run end by; they are few, however many calls there are. */
   readonly #followed = new Map<AbortSignal, () => void>();
+  #lastFollowed: AbortSignal | null = null;
   readonly #stuck = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<string>();
   readonly #words = new LastWords();
@@ -92,10 +95,14 @@ export class SubprocessExecutor implements Executor {
 
   private constructor(options: SubprocessOptions) {
     this.#options = options;
-    this.#limits = new LimitWatch(options.clock);
+    this.#limits = new LimitWatch({
+      clock: options.clock,
+      calls: () => this.#pending.all,
+      onExceeded: (pending, reason) => this.#end(pending, reason),
+    });
     this.#process = new ExecutorProcess({
       ...options,
-      onLine: (line) => this.#hear(line),
+      onLine: (source, from, to) => this.#hear(source, from, to),
       onPrint: (stream, text) => this.#print(stream, text),
       onOverlong: (text) => options.onNote({ kind: "malformed", text }),
       onGone: (how) => this.#onGone(how),
@@ -141,28 +148,26 @@ export class SubprocessExecutor implements Executor {
 
   runTask(request: TaskRequest): Promise<TaskOutcome> {
     const { runId, input } = request;
-    const call = { key: `task ${runId}`, runId, what: "the task", bounds: request, read: readTaskOutcome };
-    return this.#ask(call, (id) => `{"cmd":"run_task"${id},"input":${input}}`);
+    const call = { key: `task ${runId}`, runId, what: "the task", name: "", bounds: request, read: readTaskOutcome };
+    return this.#ask(call, `{"cmd":"run_task"${this.#nextId()},"input":${input}}\n`);
   }
 
   runEval(request: EvalRequest): Promise<EvalOutcome> {
-    const { runId, evaluator, input } = request;
-    const name = toRaw(evaluator);
-    const wish = this.#takesOneEvaluator ? `"evaluator":${name}` : `"evaluators":[${name}]`;
-    const read = (members: Members): EvalOutcome => readEvalOutcome(members, evaluator, members.has(nonFiniteMark));
-    const what = `evaluator "${evaluator}"`;
-    const call = { key: `eval ${runId} ${evaluator}`, runId, what, bounds: request, read };
-    return this.#ask(call, (id) => `{"cmd":"run_eval"${id},"input":${input},${wish}}`);
+    const { runId, evaluator: name, input } = request;
+    const raw = toRaw(name);
+    const wish = this.#takesOneEvaluator ? `"evaluator":${raw}` : `"evaluators":[${raw}]`;
+    const key = `eval ${runId} ${name}`;
+    const call = { key, runId, what: `evaluator "${name}"`, name, bounds: request, read: readEvaluation };
+    return this.#ask(call, `{"cmd":"run_eval"${this.#nextId()},"input":${input},${wish}}\n`);
   }
 
   async runAggregate(request: AggregateRequest): Promise<AggregateAnswer> {
-    const { aggregate, resultsPath, params } = request;
+    const { aggregate: name, resultsPath, params } = request;
     if (!this.#used.has("aggregate")) throw new Error("the executor takes no aggregates");
     const input = `{"results_path":${toRaw(resultsPath)},"params":${params}}`;
-    const what = `aggregate "${aggregate}"`;
-    const read = (members: Members): AggregateAnswer => readAggregate(members, aggregate, members.has(nonFiniteMark));
-    const call = { key: `aggregate ${aggregate}`, runId: null, what, bounds: request, read };
-    return this.#ask(call, (id) => `{"cmd":"run_aggregate"${id},"aggregate":${toRaw(aggregate)},"input":${input}}`);
+    const key = `aggregate ${name}`;
+    const call = { key, runId: null, what: `aggregate "${name}"`, name, bounds: request, read: readWhole };
+    return this.#ask(call, `{"cmd":"run_aggregate"${this.#nextId()},"aggregate":${toRaw(name)},"input":${input}}\n`);
   }
 
   async shutdown(): Promise<void> {
@@ -235,49 +240,48 @@ export class SubprocessExecutor implements Executor {
     }
   }
 
-  #ask<T>(call: Call<T>, write: (id: string) => string): Promise<T> {
+  /** The member that gives the next call its id, where ids are used. */
+  #nextId(): string {
+    this.#count++;
+    return this.#used.has("ids") ? `,"id":${this.#count}` : "";
+  }
+
+  #ask<T>(call: Call<T>, line: string): Promise<T> {
     const { signal } = call.bounds;
     if (this.#how !== null) return Promise.reject(new ExecutorLost(this.#how));
     if (signal.aborted) return Promise.reject(signal.reason);
     return new Promise((settle, reject) => {
-      const pending = this.#expect(call, { resolve: (members) => settle(call.read(members)), reject });
+      const { name, read } = call;
+      const pending = this.#expect(call, { resolve: (members) => settle(read(members, name)), reject });
       this.#follow(signal);
       this.#pending.add(pending);
-      this.#limits.add(pending);
-      this.#process.write(write(this.#used.has("ids") ? `,"id":${pending.id}` : ""));
+      this.#limits.begin(pending);
+      this.#process.writePart(line);
     });
   }
 
   /** Apart from where it is asked, so that its function holds on to no more than it needs. */
   #expect({ key, runId, what, bounds }: Omit<Call<unknown>, "read">, waiter: Waiter): Pending {
     const { limitMs, signal } = bounds;
-    const pending: Pending = {
-      id: ++this.#count,
-      key,
-      runId,
-      what,
-      limitMs,
-      dueAt: this.#options.clock.monotonic() + limitMs,
-      signal,
-      onExceeded: (reason) => this.#end(pending, reason),
-      waiter,
-    };
-    return pending;
+    const dueAt = this.#options.clock.monotonic() + limitMs;
+    return { id: this.#count, key, runId, what, limitMs, dueAt, signal, waiter };
   }
 
   #follow(signal: AbortSignal): void {
-    if (this.#followed.has(signal)) return;
+    if (signal === this.#lastFollowed || this.#followed.has(signal)) return;
     if (this.#followed.size >= mostFollowed)
       this.#unfollow(new Set(this.#pending.all.map((pending) => pending.signal)));
     const onAbort = (): void => {
       for (const pending of this.#pending.all) if (pending.signal === signal) this.#end(pending, signal.reason);
     };
     this.#followed.set(signal, onAbort);
+    this.#lastFollowed = signal;
     signal.addEventListener("abort", onAbort, { once: true });
   }
 
   /** All but those that something still waits under. */
   #unfollow(needed: ReadonlySet<AbortSignal>): void {
+    this.#lastFollowed = null;
     for (const [signal, onAbort] of this.#followed) {
       if (needed.has(signal)) continue;
       signal.removeEventListener("abort", onAbort);
@@ -287,7 +291,6 @@ export class SubprocessExecutor implements Executor {
 
   /** Nobody waits for its answer any more. */
   #end(pending: Pending, reason: unknown): void {
-    this.#limits.delete(pending);
     this.#giveUp(pending);
     release(pending)?.reject(reason);
   }
@@ -302,8 +305,8 @@ export class SubprocessExecutor implements Executor {
     void this.#process.gone.then(() => timer.clear());
   }
 
-  #hear(line: string): void {
-    const { message, printed } = readLine(line);
+  #hear(source: JsonText, from: number, to: number): void {
+    const { message, printed } = readLine(source, from, to);
     if (printed.trim() !== "") this.#print("stdout", `${printed}\n`);
     if (message === null) return;
     const { members } = message;
@@ -312,24 +315,28 @@ export class SubprocessExecutor implements Executor {
     if (log !== null) return this.#note(log);
     if (members.has("data") && !members.has("run_id")) return this.#hearList(members.get("data"));
     if (this.#control !== null && isControl(members)) return this.#control.resolve(message);
-    this.#hearAnswer(message, line);
+    if (!this.#hearAnswer(message)) this.#hearUnmatched(keyOf(members), source.slice(from, to));
   }
 
   /** Several answers at once. */
   #hearList(data: RawJson | undefined): void {
     const list: unknown = data === undefined ? [] : parseRaw(data);
-    for (const entry of Array.isArray(list) ? list : []) this.#hear(JSON.stringify(entry));
+    for (const entry of Array.isArray(list) ? list : []) {
+      const source = JsonText.of(JSON.stringify(entry));
+      this.#hear(source, 0, source.length);
+    }
   }
 
-  #hearAnswer({ members, hadNonFinite }: WireMessage, line: string): void {
-    const key = keyOf(members);
-    const pending = this.#pending.take(numberOf(members, "id"), key);
-    if (pending !== null) {
-      this.#limits.delete(pending);
-      return release(pending)?.resolve(
-        hadNonFinite ? new Map([...members, [nonFiniteMark, "true" as RawJson]]) : members,
-      );
-    }
+  /** False when nobody waits for it. */
+  #hearAnswer({ members, hadNonFinite }: WireMessage): boolean {
+    const pending = this.#pending.take(numberOf(members, "id"), keyOf(members));
+    if (pending === null) return false;
+    if (hadNonFinite) members.add(nonFiniteMark, "true" as RawJson);
+    release(pending)?.resolve(members);
+    return true;
+  }
+
+  #hearUnmatched(key: string | null, line: string): void {
     const why = this.#pending.explain(key);
     if (!this.#pending.owesAny) {
       this.#owing?.resolve();
@@ -372,6 +379,14 @@ export class SubprocessExecutor implements Executor {
 
 const nonFiniteMark = "rollout_non_finite";
 
+function readEvaluation(members: RawMembers, name: string): EvalOutcome {
+  return readEvalOutcome(members, name, members.has(nonFiniteMark));
+}
+
+function readWhole(members: RawMembers, name: string): AggregateAnswer {
+  return readAggregate(members, name, members.has(nonFiniteMark));
+}
+
 /** Tables that have outgrown their place still point to what stood in them: it may not hold on to a whole run. */
 function release(pending: Pending): Waiter | null {
   const { waiter } = pending;
@@ -379,7 +394,7 @@ function release(pending: Pending): Waiter | null {
   return waiter;
 }
 
-function isControl(members: Members): boolean {
+function isControl(members: RawMembers): boolean {
   return members.has("ok") || members.has("protocol_version") || (members.has("error") && !members.has("run_id"));
 }
 

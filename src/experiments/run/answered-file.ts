@@ -20,7 +20,11 @@ export async function openAnsweredFile(): Promise<AnsweredFile> {
     add: (finished) => file.append(toLine(finished)),
     async *read() {
       let ready: DueRun[] = [];
-      const splitter = new LineSplitter(Number.POSITIVE_INFINITY, (line) => ready.push(fromLine(line)), noOverlong);
+      const splitter = new LineSplitter(
+        Number.POSITIVE_INFINITY,
+        (source, from, to) => ready.push(fromLine(source.slice(from, to))),
+        noOverlong,
+      );
       for await (const chunk of createReadStream(file.path)) {
         splitter.push(chunk as Buffer);
         yield* ready;

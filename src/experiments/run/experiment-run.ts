@@ -56,6 +56,8 @@ interface OpenRun extends FinishedRun {
 interface EvalJob {
   readonly open: OpenRun;
   readonly evaluator: string;
+  /** The same for all evaluators of a run. */
+  readonly input: RawJson;
 }
 
 /** Takes runs to executors: the task, then each evaluator, never more at once than the rules allow. */
@@ -122,14 +124,15 @@ async function runTask(
 function evaluate(
   open: OpenRun,
   queue: WorkQueue<DueRun, EvalJob>,
-  { evaluators, rules, onFinished, onStarted }: ExperimentRunOptions,
+  { evaluators, rules, params, onFinished, onStarted }: ExperimentRunOptions,
 ): void | Promise<void> {
   const isWorthIt = open.outcome.error === null || rules.evaluatesFailed;
   const missing = isWorthIt ? evaluators.filter((name) => !open.evaluations.some((one) => one.evaluator === name)) : [];
   if (missing.length === 0) return onFinished(open);
   if (open.isKept) onStarted(open.run);
   const asked: OpenRun = { ...open, isKept: false, left: missing.length };
-  queue.push(missing.map((evaluator) => ({ open: asked, evaluator })));
+  const input = evalInput(open.run, open.outcome, params);
+  queue.push(missing.map((evaluator) => ({ open: asked, evaluator, input })));
 }
 
 function taskInput({ runId, example, repetition }: PlannedRun, params: RawJson): RawJson {
@@ -144,13 +147,13 @@ function failureTypeOf(error: unknown, signal: AbortSignal): FailureType {
   throw error;
 }
 
-async function runEval({ open, evaluator }: EvalJob, options: ExperimentRunOptions): Promise<void> {
-  const { pool, params, rules, signal, output, onFinished } = options;
-  const { run, outcome } = open;
+async function runEval({ open, evaluator, input }: EvalJob, options: ExperimentRunOptions): Promise<void> {
+  const { pool, rules, signal, output, onFinished } = options;
+  const { run } = open;
   const { runId } = run;
   let evaluation: EvalOutcome | null;
   try {
-    const request = { runId, evaluator, input: evalInput(run, outcome, params), limitMs: rules.evalLimitMs, signal };
+    const request = { runId, evaluator, input, limitMs: rules.evalLimitMs, signal };
     evaluation = await pool.call(`${runId} ${evaluator}`, signal, (executor) => executor.runEval(request));
   } catch (error) {
     const nothing = { score: null, label: null, explanation: null, metadata: null };

@@ -33,7 +33,7 @@ class ExperimentServer {
   async serve(input: NodeJS.ReadableStream): Promise<void> {
     const lines = new LineSplitter(
       longestLine,
-      (line) => void this.#hear(line),
+      (source, from, to) => void this.#hear(source.slice(from, to)),
       ({ bytes }) => this.#answers.say({ error: `a command of ${bytes} bytes is too long` }),
     );
     input.on("data", (chunk: Buffer) => lines.push(chunk));

@@ -33,6 +33,7 @@ const examples: ExampleSource = {
   dataset: null,
   count: list.length,
   hash: "the hash",
+  plainFile: null,
   async *read() {
     yield list;
   },

@@ -1,9 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { LineSplitter } from "./line-splitter.ts";
-import { readLine } from "./read-line.ts";
+import { JsonText } from "../../base/json-text.ts";
+import { readLine, type WireLine } from "./read-line.ts";
+
+function read(line: string): WireLine {
+  return readLine(JsonText.ofLines(Buffer.from(`${line}\n`)), 0, Buffer.byteLength(line));
+}
 
 function membersOf(line: string): Record<string, string> | null {
-  const { message } = readLine(line);
+  const { message } = read(line);
   return message === null ? null : Object.fromEntries(message.members);
 }
 
@@ -18,24 +23,24 @@ describe("a line of an executor", () => {
 
   test("that is other JSON, or none, is what somebody printed", () => {
     for (const line of ["hello", '{"score": 1}', '["run_id"]', "{", '{"run_id": }', ""]) {
-      expect(readLine(line)).toEqual({ message: null, printed: line });
+      expect(read(line)).toEqual({ message: null, printed: line });
     }
   });
 
   test("may have print without a line end before the message, and after it", () => {
-    expect(readLine('progress {1/3}... {"run_id":"a#1","output":1}')).toMatchObject({ printed: "progress {1/3}... " });
+    expect(read('progress {1/3}... {"run_id":"a#1","output":1}')).toMatchObject({ printed: "progress {1/3}... " });
     expect(membersOf('progress {1/3}... {"run_id":"a#1","output":1}')).toEqual({ run_id: '"a#1"', output: "1" });
-    expect(readLine('{"run_id":"a#1"}tail')).toMatchObject({ printed: "tail" });
+    expect(read('{"run_id":"a#1"}tail')).toMatchObject({ printed: "tail" });
   });
 
   test("with numbers that JSON lacks is a message with nulls, and says so", () => {
-    const { message } = readLine('{"run_id":"a#1","evaluator":"e","score":NaN,"label":"NaN -Infinity"}');
+    const { message } = read('{"run_id":"a#1","evaluator":"e","score":NaN,"label":"NaN -Infinity"}');
     expect(message?.hadNonFinite).toBe(true);
     expect(Object.fromEntries(message?.members ?? [])).toMatchObject({ score: "null", label: '"NaN -Infinity"' });
   });
 
   test("full of brackets is given up soon", () => {
-    expect(readLine("{".repeat(1_000_000)).message).toBeNull();
+    expect(read("{".repeat(1_000_000)).message).toBeNull();
   });
 });
 
@@ -44,7 +49,7 @@ describe("lines", () => {
     const lines: string[] = [];
     const splitter = new LineSplitter(
       longest,
-      (line) => lines.push(line),
+      (source, from, to) => lines.push(source.slice(from, to)),
       ({ bytes, head }) => lines.push(`<${bytes} ${head.length}>`),
     );
     for (const chunk of chunks) splitter.push(Buffer.from(chunk));

@@ -8,7 +8,8 @@ export async function* readLines(path: string): AsyncIterable<string> {
   let ready: string[] = [];
   const splitter = new LineSplitter(
     longestLine,
-    (line) => {
+    (source, from, to) => {
+      const line = source.slice(from, to);
       if (line.trim() !== "") ready.push(line);
     },
     ({ bytes }) => {

@@ -1,5 +1,5 @@
 import { KeyTable } from "../../../base/key-table.ts";
-import { scanObject } from "../../../base/raw-json.ts";
+import { scanObject } from "../../../base/scan-object.ts";
 import { errorOf } from "../../executor/read-outcome.ts";
 import { runKey } from "./result-lines.ts";
 import { scanLines } from "./scan-lines.ts";

@@ -1,14 +1,13 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { KeyTable } from "../../../base/key-table.ts";
-import { scanObject, type RawJson } from "../../../base/raw-json.ts";
+import type { RawMembers } from "../../../base/raw-members.ts";
+import { scanObject } from "../../../base/scan-object.ts";
 import { scanLines } from "./scan-lines.ts";
-
-export type Members = ReadonlyMap<string, RawJson>;
 
 /** Finds lines of a file by a key, without holding them. */
 export interface LineIndex extends AsyncDisposable {
   /** The members of the last line with a key; null when there is none. */
-  find(key: string): Promise<Members | null>;
+  find(key: string): Promise<RawMembers | null>;
 }
 
 // Lines stand nearly in the order in which they are looked for: most are near the one before.
@@ -16,7 +15,7 @@ const windowBytes = 1 << 18;
 const bytesBefore = 1 << 16;
 
 /** Looks where the lines of a file are; `keyOf` gives null for those that nobody will look for. */
-export async function openLineIndex(path: string, keyOf: (members: Members) => string | null): Promise<LineIndex> {
+export async function openLineIndex(path: string, keyOf: (members: RawMembers) => string | null): Promise<LineIndex> {
   const table = new KeyTable({ hasValues: true });
   for await (const lines of scanLines(path))
     for (const { offset, text } of lines) {

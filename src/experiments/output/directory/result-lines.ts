@@ -1,15 +1,23 @@
 import { toRaw, type RawJson } from "../../../base/raw-json.ts";
+import type { RawMembers } from "../../../base/raw-members.ts";
 import type { EvalOutcome } from "../../executor/executor.ts";
 import { errorOf, readEvalOutcome, textOf } from "../../executor/read-outcome.ts";
 import type { FailureType, PlannedRun } from "../../run/example.ts";
 import type { AnsweredRun } from "../experiment-output.ts";
-import type { Members } from "./line-index.ts";
 
 /** A line of runs.jsonl. */
-export function runLine({ run, outcome, failureType, startedAt, durationMs }: AnsweredRun): string {
+export function runLine({ run, outcome, failureType, startedAt, durationMs }: AnsweredRun): readonly string[] {
   const { example } = run;
   const [started, completed] = [timeText(startedAt), timeText(startedAt + durationMs)];
-  return `{"example_id":${toRaw(example.id)},"run_id":${toRaw(run.runId)},"repetition_number":${run.repetition},"started_at":"${started}","completed_at":"${completed}","input_data":${example.input},"output":${example.output ?? "null"},"actual_output":${outcome.output ?? "null"},"metadata":${outcome.metadata ?? "{}"},"error":${toRaw(outcome.error)},"error_type":${toRaw(failureType)}}`;
+  return [
+    `{"example_id":${toRaw(example.id)},"run_id":${toRaw(run.runId)},"repetition_number":${run.repetition},"started_at":"${started}","completed_at":"${completed}","input_data":`,
+    example.input,
+    `,"output":`,
+    example.output ?? "null",
+    `,"actual_output":`,
+    outcome.output ?? "null",
+    `,"metadata":${outcome.metadata ?? "{}"},"error":${toRaw(outcome.error)},"error_type":${toRaw(failureType)}}`,
+  ];
 }
 
 /** A line of evaluations.jsonl. */
@@ -19,12 +27,12 @@ export function evaluationLine({ runId }: PlannedRun, outcome: EvalOutcome): str
 }
 
 /** What runs are looked for by. */
-export function runKey(members: Members): string | null {
+export function runKey(members: RawMembers): string | null {
   return textOf(members, "run_id");
 }
 
 /** What evaluations are looked for by. */
-export function evaluationKey(members: Members): string | null {
+export function evaluationKey(members: RawMembers): string | null {
   const [runId, evaluator] = [textOf(members, "run_id"), textOf(members, "evaluator_name")];
   return runId === null || evaluator === null ? null : keyOfEvaluation(runId, evaluator);
 }
@@ -33,7 +41,7 @@ export function keyOfEvaluation(runId: string, evaluator: string): string {
   return `${runId}\0${evaluator}`;
 }
 
-export function readRunLine(run: PlannedRun, members: Members): AnsweredRun {
+export function readRunLine(run: PlannedRun, members: RawMembers): AnsweredRun {
   const error = errorOf(members);
   const output = members.get("actual_output") ?? toRaw(null);
   const metadata = metadataOf(members);
@@ -47,13 +55,13 @@ export function readRunLine(run: PlannedRun, members: Members): AnsweredRun {
   };
 }
 
-export function readEvaluationLine(members: Members): EvalOutcome {
+export function readEvaluationLine(members: RawMembers): EvalOutcome {
   const outcome = readEvalOutcome(members, textOf(members, "evaluator_name") ?? "", false);
   return { ...outcome, metadata: metadataOf(members) };
 }
 
 /** An object without members stands for none. */
-function metadataOf(members: Members): RawJson | null {
+function metadataOf(members: RawMembers): RawJson | null {
   const raw = members.get("metadata");
   return raw === undefined || raw === "null" || raw === "{}" ? null : raw;
 }
@@ -72,6 +80,6 @@ function timeText(at: number): string {
   return `${minute}${String(Math.floor(inMinute / 1000)).padStart(2, "0")}.${String(inMinute % 1000).padStart(3, "0")}Z`;
 }
 
-function timeOf(members: Members, name: string): number {
+function timeOf(members: RawMembers, name: string): number {
   return Date.parse(textOf(members, name) ?? "") || 0;
 }
