@@ -70,6 +70,8 @@ describe("rollout eval", () => {
     const end = await room.run(["eval", "double.eval.ts", "--json"], { env: { FAIL: "3" } });
     expect(end.code).toBe(3);
     expect(read(end).runs[0]).toMatchObject({ status: "completed", succeeded_count: 19, total_items: 20 });
+    const told = await room.run(["eval", "double.eval.ts"], { env: { FAIL: "3" } });
+    expect(told.stdout).toContain("failures: 1 by the target");
   });
 
   test("what is typed wins over what the file says", async () => {
@@ -133,6 +135,7 @@ describe("rollout eval", () => {
     running.kill("SIGINT");
     const cut = await running.ended;
     expect(cut.code).toBe(130);
+    expect(cut.stderr).toContain("item_cancelled: the run was cancelled by SIGINT");
     const [first] = read(cut).runs;
     expect(first?.skipped_count).toBeGreaterThan(0);
 
