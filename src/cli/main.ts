@@ -57,6 +57,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
         "rollout resume jobs/my-job                    run what is left of a job",
         "rollout show jobs/my-job                      read the results again",
         "rollout init task my-task                     write a task to begin from",
+        "rollout eval my.eval.ts                       run a function over items and score its answers",
         "rollout experiment my.py --dataset d.jsonl    run a task and evaluators over examples",
       ]),
     );

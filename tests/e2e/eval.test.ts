@@ -120,6 +120,7 @@ describe("rollout eval", () => {
     expect(await wrong("double.eval.ts", "--seed", "7")).toContain("say how many with --sample");
     expect(await wrong("nothing.eval.ts")).toContain("is no file");
     expect(await wrong("double.eval.ts", "--dataset", "unknown")).toContain('there is no dataset "unknown"');
+    expect(await wrong("double.eval.ts", "--dataset", "d", "--no-store")).toContain("leave out --no-store");
     expect(await wrong("double.eval.ts", "--resume", "nobody")).toContain('no run "nobody"');
     await room.write("empty.eval.ts", "export const nothing = 1;");
     expect(await wrong("empty.eval.ts")).toContain("exports nothing to run");

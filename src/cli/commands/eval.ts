@@ -36,6 +36,8 @@ export interface EvalCommandOptions extends EvalOptions, ReportOptions {
 export async function evalCommand(path: string, options: EvalCommandOptions, context: CliContext): Promise<number> {
   const { host } = context;
   const file = resolve(host.cwd, path);
+  if (options.store === false && options.dataset !== undefined)
+    throw new RolloutError("usage_invalid", `--dataset ${options.dataset} is in a store: leave out --no-store`);
   using loader = openModuleLoader(context.packageDir);
   await using store =
     options.store === false ? null : await openNamedStore(options.store || undefined, "write", context);
