@@ -52,7 +52,7 @@ describe("a dataset on the command line", () => {
 
     expect((await room.run(["dataset", "remove", "questions"])).code).toBe(2);
     await ok(room, "dataset", "remove", "questions", "--yes");
-    expect(await ok(room, "dataset", "list")).toContain("holds no dataset");
+    expect(await ok(room, "dataset", "list")).toContain("holds no dataset\nnext: rollout dataset import FILE\n");
   });
 
   test("with problems is told line by line, and nothing is written", async () => {
