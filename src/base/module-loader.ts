@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -10,8 +11,10 @@ export interface ModuleLoader extends Disposable {
 }
 
 const ours = "rollout-eval/";
+const moduleWords = /^(?:import\s*[\w${}*"']|export\s*[\w${}*])/m;
+const scriptWords = /\b(?:require\(|module\.exports|exports\.)/;
 
-/** Lets modules import this very package by name where their project has not installed it. */
+/** Lets modules import this very package by name where their project has not installed it, also in a project of type commonjs. */
 export function openModuleLoader(packageDir: string): ModuleLoader {
   const files = new Set<string>();
   const distUrl = pathToFileURL(join(packageDir, "dist/")).href;
@@ -23,6 +26,9 @@ export function openModuleLoader(packageDir: string): ModuleLoader {
       if (!isProjectFile(resolved.url, distUrl) || !context.parentURL?.includes("?rollout=")) return resolved;
       files.add(fileURLToPath(resolved.url));
       return { ...resolved, url: `${resolved.url}?rollout=${generation}` };
+    },
+    load(url, context, nextLoad) {
+      return nextLoad(url, { ...context, format: formatOf(url, context.format) });
     },
   });
   return {
@@ -53,4 +59,12 @@ function resolveOrOurs<Resolved extends { url: string }>(
 
 function isProjectFile(url: string, distUrl: string): boolean {
   return url.startsWith("file:") && !url.startsWith(distUrl) && !url.includes("/node_modules/") && !url.includes("?");
+}
+
+/** What `npm init` writes makes every file a script; one that says `import` or `export` is a module all the same. */
+function formatOf(url: string, format: string | null | undefined): string | null | undefined {
+  const isScript = format === "commonjs" || format === "commonjs-typescript";
+  if (!isScript || !url.includes("?rollout=") || /\.c[jt]s\?/.test(url)) return format;
+  const text = readFileSync(new URL(url), "utf8");
+  return moduleWords.test(text) && !scriptWords.test(text) ? format.replace("commonjs", "module") : format;
 }

@@ -20,6 +20,11 @@ describe("suggest", () => {
     expect(suggest(word, known)).toBeUndefined();
   });
 
+  test("a word of one letter is near to none of another letter", () => {
+    expect(suggest("a", ["b", "c"])).toBeUndefined();
+    expect(suggest("a", ["b", "as"])).toBe("as");
+  });
+
   test("the nearest of several is taken", () => {
     expect(suggest("max_timeout", ["min_timeout_sec", "max_timeout_sec", "max_timeouts"])).toBe("max_timeouts");
   });

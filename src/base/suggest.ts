@@ -4,7 +4,8 @@ export function suggest(word: string, known: readonly string[]): string | undefi
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of known) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance) {
+    // A word of which no letter is left was not meant.
+    if (distance < bestDistance && distance < Math.max(word.length, candidate.length, 1)) {
       best = candidate;
       bestDistance = distance;
     }

@@ -57,6 +57,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
         "rollout resume jobs/my-job                    run what is left of a job",
         "rollout show jobs/my-job                      read the results again",
         "rollout init task my-task                     write a task to begin from",
+        "rollout eval my.eval.ts                       run a function over items and score its answers",
         "rollout experiment my.py --dataset d.jsonl    run a task and evaluators over examples",
       ]),
     );
@@ -164,7 +165,10 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     .option("--scorer <id...>", "only these of the file's scorers")
     .option("--concurrency <n>", "items at once", wholeNumber)
     .option("--repeats <n>", "how often each item runs", wholeNumber)
-    .option("--resume [run]", "go on with an unfinished run: its id, or the last one of the same name")
+    .option(
+      "--resume [run]",
+      "go on with an unfinished run: its id or its name; without either the last one of each name",
+    )
     .option("--watch", "run again whenever the file, or one it imports, changes")
     .option("--store <location>", "a file or postgres://… for datasets and results (default: .rollout/rollout.db)")
     .option("--no-store", "keep nothing")
@@ -185,7 +189,10 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     "rollout show my-experiment --item question-7#2",
     "rollout show my-experiment --output-dir experiments",
   ])
-    .argument("<directory>", "a job, trial or experiment directory, or the id of a run or an experiment")
+    .argument(
+      "<directory>",
+      "a job, trial or experiment directory, or a run of the store: its id, the beginning of it, or its name",
+    )
     .option("--item <id>", "of a run: all there is to know of this item, of an experiment of this example or run")
     .option("--output-dir <directory>", "where the directory of an experiment is, as `rollout experiment` has it")
     .option("--store <location>", "where to look for a run (default: .rollout/rollout.db)")

@@ -10,6 +10,9 @@ export interface ReportOptions {
   readonly quiet?: boolean;
 }
 
+/** What a run is made of, and what it is called itself. */
+const wholes = { trials: "the job", items: "the run", runs: "the experiment" } as const;
+
 /** Which JSON a person wants. */
 export function jsonModeOf({ json, jsonEvents }: ReportOptions): JsonMode {
   return jsonEvents ? "events" : json ? "final" : null;
@@ -19,7 +22,7 @@ export function jsonModeOf({ json, jsonEvents }: ReportOptions): JsonMode {
 export function listenAndReport(
   options: ReportOptions,
   { terminal, clock, process }: CliContext,
-  units = "trials",
+  units: keyof typeof wholes = "trials",
 ): Disposable & { readonly reporter: RunReporter; readonly interrupts: Interrupts } {
   using opened = new DisposableStack();
   opened.use(boundYoungGeneration(clock));
@@ -36,6 +39,7 @@ export function listenAndReport(
             ? "not waiting any longer; what may be left goes with: rollout clean"
             : "not waiting any longer",
         ),
+      wholes[units],
     ),
   );
   const kept = opened.move();

@@ -30,21 +30,27 @@ export interface RunReporter extends Disposable {
   readonly say: (line: string) => void;
 }
 
-/** Chooses how a run is told: live on a terminal, plain lines elsewhere, JSON when asked for. */
+/** Chooses how runs that follow one another are told: live on a terminal, plain lines elsewhere, JSON when asked for. */
 export function openRunReporter({ terminal, clock, json, quiet }: RunReporterOptions): RunReporter {
-  const progress: Progress | null = quiet
-    ? null
-    : terminal.isLive
-      ? openLive(terminal, clock)
-      : createPlainLines({ write: terminal.err, clock });
+  let progress = quiet ? null : openProgress(terminal, clock);
   const events = json === "events" ? createJsonEvents({ write: terminal.out }) : null;
   const summary = quiet || json !== null ? null : new SummaryKeeper(terminal);
   let isDrawing = progress !== null && terminal.isLive;
+  let isOver = false;
   const close = (): void => {
     isDrawing = false;
+    isOver = true;
     progress?.close();
   };
+  // A progress that was closed says nothing more, so each run after the first has its own.
+  const reopen = (): void => {
+    if (!isOver || progress === null) return;
+    progress = openProgress(terminal, clock);
+    isDrawing = terminal.isLive;
+    isOver = false;
+  };
   const onEvent = (event: RunEvent): void => {
+    if (event.type === "run_started") reopen();
     events?.(event);
     progress?.onEvent(event);
     // Plain lines have it in their first.
@@ -73,6 +79,10 @@ interface Progress {
   readonly onEvent: RunListener;
   readonly print?: (line: string) => void;
   close(): void;
+}
+
+function openProgress(terminal: Terminal, clock: Clock): Progress {
+  return terminal.isLive ? openLive(terminal, clock) : createPlainLines({ write: terminal.err, clock });
 }
 
 function openLive(terminal: Terminal, clock: Clock): Progress {

@@ -27,7 +27,8 @@ export function renderFailures(summary: RunSummary, columns: number, style: Styl
   const shown = failures.slice(0, mostTypes);
   const width = groupDigits(shown[0]?.count ?? 0).length;
   const hidden = failures.length - shown.length;
-  const whose = summary.blame.map(({ who, count }) => `${groupDigits(count)} ${blameWords[who]}`).join(", ");
+  const words = summary.run.kind === "dataset" ? { ...blameWords, agent: "by the target" } : blameWords;
+  const whose = summary.blame.map(({ who, count }) => `${groupDigits(count)} ${words[who]}`).join(", ");
   return [
     style.dim(fitWidth(whose === "" ? "failures" : `failures: ${whose}`, columns)),
     ...shown.flatMap((failure) => renderType(failure, width, summary, columns, style)),

@@ -163,6 +163,11 @@ describe("renderSummary", () => {
       expect(render(units, {}, { shape: others }).split("\n")[3]).toMatch(/dataset +pass /);
     });
 
+    test("says which mark is missing where there are others", () => {
+      const shape = { ...score, otherMarks: ["length"] };
+      expect(render([{ reward: null }], {}, { shape })).toContain("1 finished without a mark of reward");
+    });
+
     test("counts repeats as runs of items", () => {
       const units = [1, 2, 3].flatMap((attempt) => [{ attempt }, { attempt, task: "b" }]);
       const shape = { ...score, unitNoun: "run", itemLabel: "item", itemCount: 2 };

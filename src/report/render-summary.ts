@@ -1,5 +1,5 @@
 import { plainText } from "../base/terminal-text.ts";
-import type { RunTail } from "../store/run.ts";
+import type { RunShape, RunTail } from "../store/run.ts";
 import { costText, countText, durationText, groupDigits } from "./number-text.ts";
 import { paramsText } from "./params-text.ts";
 import { renderFailures } from "./render-failures.ts";
@@ -69,11 +69,16 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
     ...count(overall.scored - overall.marks.passed, "not passed"),
     ...count(overall.failed, "failed", style.red),
     ...count(overall.skipped ?? 0, tail.status === "unfinished" ? "not finished" : "skipped", style.yellow),
-    ...count(overall.unmarked, "finished without a mark"),
+    ...count(overall.unmarked, unmarkedText(run.shape)),
     ...count(overall.untrusted, "untrusted", style.red),
     ...(overall.retries.units > 0 ? [{ text: `${countText(overall.retries.units, noun)} retried` }] : []),
   ];
   return [...joinParts(first, separator, columns), ...joinParts(second, separator, columns)];
+}
+
+// Where there are several marks, the others may well be there.
+function unmarkedText({ markName, otherMarks = [] }: RunShape): string {
+  return `finished without a mark${otherMarks.length > 0 ? ` of ${plainText(markName)}` : ""}`;
 }
 
 /** What it was given, and what else is to be known of it. */

@@ -52,7 +52,7 @@ describe("a dataset on the command line", () => {
 
     expect((await room.run(["dataset", "remove", "questions"])).code).toBe(2);
     await ok(room, "dataset", "remove", "questions", "--yes");
-    expect(await ok(room, "dataset", "list")).toContain("holds no dataset");
+    expect(await ok(room, "dataset", "list")).toContain("holds no dataset\nnext: rollout dataset import FILE\n");
   });
 
   test("with problems is told line by line, and nothing is written", async () => {
@@ -82,6 +82,30 @@ describe("a dataset on the command line", () => {
     const piped = { command: ["sh", "-c", 'cat t.csv | "$@"', "sh", process.execPath, `${process.cwd()}/dist/bin.js`] };
     const words = ["dataset", "import", "-", "--name", "p", "--format", "csv", "--input-columns", "question"];
     expect((await room.run(words, piped)).stdout).toContain("p: 1 item read, version 1");
+  });
+
+  test("of which no item has what was named as the expected output is refused", async () => {
+    const room = await makeRoom();
+    const columns = ["--input-columns", "q", "--expected-columns"];
+    const refused = async (file: string, content: string): Promise<void> => {
+      await room.write(file, content);
+      const { code, stderr } = await room.run(["dataset", "import", file, ...columns, "anser"]);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`${file} anser: unknown field; did you mean "answer"?`);
+      expect(await ok(room, "dataset", "import", file, ...columns, "answer")).toContain("2 items read, version 1");
+    };
+    await refused("lines.jsonl", '{"q": 1, "answer": 2}\n{"q": 3}\n');
+    await refused("table.csv", "q,answer\na,\nb,\n");
+  });
+
+  test("is exported as JSON by its format, and --json is about a file", async () => {
+    const room = await makeRoom();
+    await room.write("q.jsonl", '{"input": 1}\n');
+    await ok(room, "dataset", "import", "q.jsonl");
+    const { code, stdout, stderr } = await room.run(["dataset", "export", "q", "--json"]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("--format json");
+    expect(JSON.parse(await ok(room, "dataset", "export", "q", "--format", "json"))).toHaveLength(1);
   });
 
   test("that is not there, in a store that is not there, is told and makes nothing", async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeRoom, root, type Ended, type Room } from "./rollout-cli.ts";
+import { mountSmallDisk } from "./small-disk.ts";
 
 interface EvalJson {
   readonly exit_code: number;
@@ -66,10 +67,23 @@ describe("rollout eval", () => {
     expect(stdout).toMatch(/next\s+rollout show [0-9a-f-]{36}/);
   });
 
+  test("a file with import and export is a module, whatever type its package has", async () => {
+    await room.write("package.json", '{ "type": "commonjs" }');
+    expect(await room.run(["eval", "double.eval.ts", "--quiet"])).toMatchObject({ code: 0, stderr: "" });
+    await room.write(
+      "old.eval.js",
+      `const { basename } = require("node:path");
+       exports.old = { data: [{ input: "a/b" }], target: (path) => basename(path) };`,
+    );
+    expect(await room.run(["eval", "old.eval.js", "--quiet"])).toMatchObject({ code: 0, stderr: "" });
+  });
+
   test("an item that fails costs the exit code and nothing else", async () => {
     const end = await room.run(["eval", "double.eval.ts", "--json"], { env: { FAIL: "3" } });
     expect(end.code).toBe(3);
     expect(read(end).runs[0]).toMatchObject({ status: "completed", succeeded_count: 19, total_items: 20 });
+    const told = await room.run(["eval", "double.eval.ts"], { env: { FAIL: "3" } });
+    expect(told.stdout).toContain("failures: 1 by the target");
   });
 
   test("what is typed wins over what the file says", async () => {
@@ -105,7 +119,8 @@ describe("rollout eval", () => {
     expect(await wrong("double.eval.ts", "--only", "treble")).toContain("known: double");
     expect(await wrong("double.eval.ts", "--seed", "7")).toContain("say how many with --sample");
     expect(await wrong("nothing.eval.ts")).toContain("is no file");
-    expect(await wrong("double.eval.ts", "--dataset", "unknown")).toContain('no dataset "unknown"');
+    expect(await wrong("double.eval.ts", "--dataset", "unknown")).toContain('there is no dataset "unknown"');
+    expect(await wrong("double.eval.ts", "--dataset", "d", "--no-store")).toContain("leave out --no-store");
     expect(await wrong("double.eval.ts", "--resume", "nobody")).toContain('no run "nobody"');
     await room.write("empty.eval.ts", "export const nothing = 1;");
     expect(await wrong("empty.eval.ts")).toContain("exports nothing to run");
@@ -133,6 +148,7 @@ describe("rollout eval", () => {
     running.kill("SIGINT");
     const cut = await running.ended;
     expect(cut.code).toBe(130);
+    expect(cut.stderr).toContain("item_cancelled: the run was cancelled by SIGINT");
     const [first] = read(cut).runs;
     expect(first?.skipped_count).toBeGreaterThan(0);
 
@@ -272,6 +288,30 @@ describe("going on", () => {
     expect(calls.filter((call) => call.startsWith("a"))).toHaveLength(3);
   });
 
+  test("is proposed when results could not be stored, and runs what they were of", async (context) => {
+    const disk = mountSmallDisk(context, room, 1 << 20);
+    await room.write(
+      "large.eval.ts",
+      `import { appendFileSync } from "node:fs";
+       export default {
+         data: Array.from({ length: 60 }, (_, n) => ({ input: n })),
+         target: (n: number) => { appendFileSync("calls.txt", n + "\\n"); return "x".repeat(40_000); },
+         scorers: [function one() { return 1; }],
+       };`,
+    );
+    const full = await room.run(["eval", "large.eval.ts", "--store", "jobs/store.db"]);
+    expect(full.code).toBe(3);
+    expect(full.stdout).toContain("the disk is full");
+    expect(full.stdout).toMatch(/next +rollout eval large.eval.ts --resume --store jobs\/store.db\n/);
+    disk.resize(64 << 20);
+    const resumed = await room.run(["eval", "large.eval.ts", "--resume", "--store", "jobs/store.db", "--json"]);
+    expect(read(resumed).runs[0]).toMatchObject({ succeeded_count: 60, total_items: 60 });
+    expect(resumed.code).toBe(0);
+    const calls = (await room.read("calls.txt")).trim().split("\n");
+    expect(calls.length).toBeGreaterThan(60);
+    expect(calls.length).toBeLessThan(120);
+  });
+
   test("with other items than before is refused", async () => {
     const running = room.start(["eval", "double.eval.ts", "--concurrency", "2"], { env: { SLOW: "1" } });
     await expect.poll(() => room.read("calls.txt").catch(() => ""), { timeout: 30_000 }).toContain("4\n");
@@ -307,6 +347,21 @@ describe("rollout show", () => {
     expect(json.results).toHaveLength(20);
     const missing = await room.run(["show", "nobody"]);
     expect(missing).toMatchObject({ code: 2 });
-    expect(missing.stderr).toContain("no run of the store has that id");
+    expect(missing.stderr).toContain('nobody does not exist, and no run "nobody" in .rollout/rollout.db');
+    expect(missing.stderr).toContain(`its newest runs: ${id} (double)`);
+  });
+
+  test("finds a run by the beginning of its id, and the newest by its name", async () => {
+    const first = read(await room.run(["eval", "double.eval.ts", "--json", "--limit", "2"])).runs[0]?.run_id ?? "";
+    const second = read(await room.run(["eval", "double.eval.ts", "--json", "--limit", "3"])).runs[0]?.run_id ?? "";
+    const shown = async (word: string): Promise<string> => {
+      const { stdout } = await room.run(["show", word, "--json"]);
+      return (JSON.parse(stdout) as { run: { id: string } }).run.id;
+    };
+    expect(await shown(first.slice(0, 8))).toBe(first);
+    expect(await shown(second.slice(0, 8))).toBe(second);
+    expect(await shown("double")).toBe(second);
+    const short = await room.run(["show", first.slice(0, 3)]);
+    expect(short.stderr).toContain("its newest runs:");
   });
 });

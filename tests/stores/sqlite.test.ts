@@ -97,12 +97,17 @@ describe("a store that can only be read", () => {
     expect((await store.datasets.find("d"))?.name).toBe("d");
   });
 
-  test("because its disk is read-only is told when it is to be written", async (context) => {
+  test("because its disk is read-only is read all the same, and told when it is to be written", async (context) => {
     if (host.uid !== 0) cannotRun(context, "a disk of one's own takes root");
     const disk = mountDisk("8m");
-    const location = join(disk.directory, "store.db");
-    await (await open(location))[Symbol.asyncDispose]();
+    const location = join(disk.directory, "a store? #1 100%.db");
+    {
+      await using store = await open(location);
+      await store.datasets.create({ name: "d", ...traits });
+    }
     disk.remount("ro");
+    await using store = await openStore({ location, host, clock: systemClock, access: "read" });
+    expect((await store.datasets.find("d"))?.name).toBe("d");
     await expect(open(location)).rejects.toMatchObject({ code: "io_failed", transient: false });
   });
 

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { exportDataset } from "../../datasets/dataset/export-dataset.ts";
 import type { ItemFormat } from "../../formats/source-entry.ts";
@@ -21,9 +22,13 @@ export async function exportDatasetCommand(
   context: CliContext,
 ): Promise<number> {
   const { host, process, terminal } = context;
+  const isOutput = file === undefined || file === "-";
+  if (isOutput && options.json)
+    throw new RolloutError("usage_invalid", "--json tells what was written to a file, and none is named", {
+      hint: "--format json writes the items themselves as JSON",
+    });
   return withStore(options, "read", context, async (store, signal) => {
     const { dataset, version } = await readNameAndVersion(store, word);
-    const isOutput = file === undefined || file === "-";
     // A reader that is slow is waited for; one that went away (`| head`) ends it.
     const gone = new AbortController();
     const write = (text: string): Promise<void> =>

@@ -21,7 +21,8 @@ export async function listDatasetsCommand(options: StoreOptions, context: CliCon
     const all = await readAll<DatasetRecord, string>((after) => store.datasets.list({ after, limit: pageSize }));
     if (options.json) terminal.out(jsonText({ store: store.location, datasets: all.map(datasetJson) }));
     else if (all.length === 0) {
-      terminal.out(plainText(`${store.location} holds no dataset\nnext: rollout dataset import FILE`) + "\n");
+      terminal.out(`${plainText(`${store.location} holds no dataset`)}\n`);
+      terminal.out(`next: rollout dataset import FILE${storeWords(options, store.location)}\n`);
     } else {
       print(context, [
         text(

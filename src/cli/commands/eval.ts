@@ -36,6 +36,8 @@ export interface EvalCommandOptions extends EvalOptions, ReportOptions {
 export async function evalCommand(path: string, options: EvalCommandOptions, context: CliContext): Promise<number> {
   const { host } = context;
   const file = resolve(host.cwd, path);
+  if (options.store === false && options.dataset !== undefined)
+    throw new RolloutError("usage_invalid", `--dataset ${options.dataset} is in a store: leave out --no-store`);
   using loader = openModuleLoader(context.packageDir);
   await using store =
     options.store === false ? null : await openNamedStore(options.store || undefined, "write", context);
@@ -49,8 +51,10 @@ export async function evalCommand(path: string, options: EvalCommandOptions, con
 function resumeCommandOf({ file, options, store, context }: Sitting): string | null {
   if (store === null) return null;
   const { dataset, limit, sample, seed, repeats, scorer, only } = options;
-  const given = { dataset, limit, sample, seed, repeats, scorer: scorer?.join(" "), only: only?.join(" ") };
-  const words = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${value}`]));
+  const given = Object.entries({ dataset, limit, sample, seed, repeats, scorer, only });
+  const words = given.flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, ...[value].flat().map((word) => shellWord(String(word)))],
+  );
   const stored = storeWords(options.store ? { store: options.store } : {}, store.location);
   return `${["rollout eval", shellWord(shownPath(file, context.host.cwd)), ...words, "--resume"].join(" ")}${stored}`;
 }

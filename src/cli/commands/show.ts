@@ -18,6 +18,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { isJobAlive } from "../job-life.ts";
 import { nextOfJob } from "../next-of-job.ts";
 import { showExperimentDirectory, showStoredExperiment } from "../experiment/show-experiment.ts";
+import { findRun } from "../find-run.ts";
 import { openNamedStore } from "../open-store.ts";
 import { printSummary } from "../run-reporter.ts";
 import { showRun, type ShowRunOptions } from "../show-run.ts";
@@ -60,17 +61,19 @@ export async function showCommand(directory: string, options: ShowRunOptions, co
   return exitCodes.done;
 }
 
-/** What is no directory may be the id of a run in the store. */
-async function showStoredRun(id: string, options: ShowRunOptions, context: CliContext): Promise<number> {
-  const missing = new RolloutError("not_found", `${id} does not exist, and no run of the store has that id`, {
-    hint: `the store is ${options.store ?? context.host.env["ROLLOUT_STORE"] ?? ".rollout/rollout.db"}; --store names another`,
-  });
-  // Without a store there is nothing that it could be.
-  await using store = await openNamedStore(options.store, "read", context).catch((error: unknown) => {
-    throw error instanceof RolloutError && error.code === "not_found" ? missing : error;
-  });
-  const run = await store.runs.find(id);
-  if (run === null) throw missing;
+/** What is no directory may be a run in the store. */
+async function showStoredRun(word: string, options: ShowRunOptions, context: CliContext): Promise<number> {
+  const explain =
+    (hint: string | undefined) =>
+    (error: unknown): never => {
+      if (!(error instanceof RolloutError) || error.code !== "not_found") throw error;
+      const message = `${word} does not exist, and ${error.message}`;
+      throw new RolloutError("not_found", message, { hint: hint ?? error.hint, cause: error });
+    };
+  // How to make a store is no help to somebody who may have meant a directory.
+  const opened = openNamedStore(options.store, "read", context);
+  await using store = await opened.catch(explain("--store names another store"));
+  const run = await findRun(store, word).catch(explain(undefined));
   return await (run.kind === "experiment" ? showStoredExperiment : showRun)(store, run, options, context);
 }
 

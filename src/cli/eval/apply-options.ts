@@ -44,7 +44,7 @@ function readDataset(text: string): Pick<RunConfig, "datasetId" | "version" | "d
 
 type Scorers = NonNullable<RunConfig["scorers"]>;
 
-/** Those of the file's scorers that were named; a name the file does not know is one of its registry. */
+/** Those of the file's scorers that were named, in the order in which they were. */
 function pickScorers(scorers: Scorers, ids: readonly string[]): Scorers {
   return ids.map((id) => {
     const known = scorers.find((scorer) => idOf(scorer) === id);

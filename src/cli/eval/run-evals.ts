@@ -9,6 +9,7 @@ import { followSignals } from "../../engine/follow-signals.ts";
 import type { RunListener } from "../../store/run.ts";
 import type { Store } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
+import { findRun } from "../find-run.ts";
 import { findUnfinished } from "./find-unfinished.ts";
 import type { NamedEval } from "./load-evals.ts";
 
@@ -84,13 +85,24 @@ async function runOne(
 async function tell(event: DatasetRunEvent, wish: EvalsWish, config: RunConfig, runId: string): Promise<void> {
   await config.onEvent?.(event);
   if (event.type !== "run_finished") return wish.onEvent(event);
-  wish.onEvent({ ...event, tail: { ...event.tail, next: nextCommands(event.tail.status, wish, runId) } });
+  wish.onEvent({ ...event, tail: { ...event.tail, next: await nextCommands(event.tail.status, wish, runId) } });
 }
 
-function nextCommands(status: string, { store, resumeCommand, storeWords }: EvalsWish, runId: string): string[] {
+async function nextCommands(
+  status: string,
+  { store, resumeCommand, storeWords }: EvalsWish,
+  runId: string,
+): Promise<string[]> {
   if (store === null) return [];
   const show = `rollout show ${runId}${storeWords}`;
-  return status === "completed" || resumeCommand === null ? [show] : [resumeCommand, show];
+  // A run that came to its end is not finished while results of it could not be stored.
+  const isLeft = status !== "completed" || (await isUnfinished(store, runId));
+  return isLeft && resumeCommand !== null ? [resumeCommand, show] : [show];
+}
+
+async function isUnfinished({ runs }: Store, runId: string): Promise<boolean> {
+  const run = await runs.find(runId).catch(() => null);
+  return run?.isFinished === false;
 }
 
 async function planEvals(wish: EvalsWish): Promise<PlannedEval[]> {
@@ -112,15 +124,14 @@ async function planEvals(wish: EvalsWish): Promise<PlannedEval[]> {
   });
 }
 
-async function planNamed(id: string, { evals }: EvalsWish, store: Store): Promise<PlannedEval> {
-  const run = await store.runs.find(id);
-  if (run === null) throw new RolloutError("not_found", `no run "${id}" in ${store.location}`);
+async function planNamed(word: string, { evals }: EvalsWish, store: Store): Promise<PlannedEval> {
+  const run = await findRun(store, word);
   const one = evals.find(({ name }) => name === run.name) ?? (evals.length === 1 ? evals[0] : undefined);
   if (one === undefined)
-    throw new RolloutError("usage_invalid", `run "${id}" is called "${run.name}", and the file has no such run`, {
+    throw new RolloutError("usage_invalid", `run "${run.id}" is called "${run.name}", and the file has no such run`, {
       hint: `it has: ${evals.map(({ name }) => name).join(", ")}`,
     });
-  return { ...one, runId: id, sitting: textOf(run.metadata["sitting"]) ?? randomUUID() };
+  return { ...one, runId: run.id, sitting: textOf(run.metadata["sitting"]) ?? randomUUID() };
 }
 
 function textOf(value: unknown): string | undefined {

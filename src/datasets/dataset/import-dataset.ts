@@ -12,6 +12,7 @@ import { readJsonLines } from "../../formats/read-json-lines.ts";
 import { formatOf, itemFormats, type ItemFormat, type SourceEntry } from "../../formats/source-entry.ts";
 import { findDataset } from "./find-dataset.ts";
 import { itemColumns, toItem, type FieldMapping } from "./formats/to-item.ts";
+import { UnseenFields } from "./formats/unseen-fields.ts";
 
 export interface ImportDatasetRequest {
   readonly store: Store;
@@ -63,10 +64,12 @@ async function importInto(
   const { store, from, mode = "replace", note = null, fields = null, signal } = request;
   const file = typeof from === "string" ? from : from.name;
   await using writer = await openDatasetWriter(store, dataset, { mode, note }, signal);
+  const unseen = new UnseenFields(fields?.expected ?? []);
   for await (const { line, column, ...entry } of readEntries(request, file)) {
     const place = { file, line, column };
     if ("problem" in entry) writer.problems.add({ ...place, message: entry.problem });
     else {
+      unseen.look(entry.value);
       const converted = toItem(entry.value, fields);
       if ("problems" in converted) for (const each of converted.problems) writer.problems.add({ ...place, ...each });
       else {
@@ -77,6 +80,7 @@ async function importInto(
     }
     if (writer.problems.isFull) break;
   }
+  if (!writer.problems.isFull) for (const each of unseen.problems()) writer.problems.add({ file, ...each });
   if (writer.count === 0 && writer.problems.isEmpty) writer.problems.add({ file, message: "there are no items in it" });
   const version = await writer.commit(file);
   const now = await findDataset(store, "id" in dataset ? dataset.id : dataset.name);

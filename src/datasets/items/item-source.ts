@@ -2,6 +2,7 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import type { DatasetItem, DatasetRecord } from "../../store/dataset-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { DataItem, RunConfig } from "../run-config.ts";
+import { findDataset } from "../dataset/find-dataset.ts";
 import { collectData } from "./collect-data.ts";
 import { drawPlaces } from "./draw-places.ts";
 
@@ -40,11 +41,7 @@ export async function openItems(config: RunConfig): Promise<ItemSource> {
 }
 
 async function openStored(store: Store, idOrName: string, wished: number | undefined): Promise<ItemSource> {
-  const dataset = await store.datasets.find(idOrName);
-  if (dataset === null)
-    throw new RolloutError("not_found", `no dataset "${idOrName}" in ${store.location}`, {
-      hint: "`rollout dataset list` shows what is there",
-    });
+  const dataset = await findDataset(store, idOrName);
   const version = wished ?? dataset.version;
   const total = version === 0 ? 0 : (await store.datasets.version(dataset.id, version))?.itemCount;
   if (total === undefined)

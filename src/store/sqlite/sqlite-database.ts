@@ -1,10 +1,12 @@
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import type { Clock } from "../../base/clock.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { SqlDatabase, SqlDialect, SqlSession } from "../sql/sql-database.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import { isBusy, sqliteError } from "./sqlite-error.ts";
+import { isBusy, isRefused, sqliteError } from "./sqlite-error.ts";
 import { SqliteSession } from "./sqlite-session.ts";
 import { Turns } from "./turns.ts";
 import { WalSyncer } from "./wal-syncer.ts";
@@ -74,7 +76,7 @@ class SqliteDatabase implements SqlDatabase {
     this.#syncer = new WalSyncer(`${path}-wal`, clock, () => this.#checkpointer.look());
     // The writer comes first: it makes the file.
     this.#writer = access === "read" ? null : connect(path, clock, false);
-    this.#reader = connect(path, clock, access === "read");
+    this.#reader = access === "read" ? connectToRead(path, clock) : connect(path, clock, false);
     this.#writing = this.#writer && new SqliteSession(this.#writer, location);
     this.#reading = new SqliteSession(this.#reader, location);
   }
@@ -136,7 +138,27 @@ class SqliteDatabase implements SqlDatabase {
   }
 }
 
-function connect(path: string, clock: Clock, readOnly: boolean): DatabaseSync {
+/** Opens a file to be read, also where its folder may not be written to. */
+function connectToRead(path: string, clock: Clock): DatabaseSync {
+  try {
+    const connection = connect(path, clock, true);
+    try {
+      connection.exec("SELECT 1 FROM sqlite_master");
+      return connection;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  } catch (error) {
+    if (!isRefused(error) || existsSync(`${path}-wal`)) throw error;
+    // SQLite keeps an index of the log beside a file; without a log, and with nobody who may write one here, it needs none.
+    const immutable = pathToFileURL(path);
+    immutable.searchParams.set("immutable", "1");
+    return connect(immutable, clock, true);
+  }
+}
+
+function connect(path: string | URL, clock: Clock, readOnly: boolean): DatabaseSync {
   const connection = new DatabaseSync(path, { readOnly, timeout: waitInThreadMs, enableForeignKeyConstraints: true });
   try {
     connection.function("rollout_now", () => Math.trunc(clock.now()));

@@ -1,6 +1,7 @@
 import { messageOf, RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 
 const busyCodes: readonly number[] = [5, 6];
+const refusedCodes: readonly number[] = [8, 14];
 
 interface Meaning {
   readonly code: ErrorCode;
@@ -29,6 +30,11 @@ const meanings: Readonly<Record<number, Meaning>> = {
 /** True when another connection is writing. */
 export function isBusy(thrown: unknown): boolean {
   return busyCodes.includes(primaryCodeOf(thrown) ?? 0);
+}
+
+/** True when SQLite may not write what it needs beside the file. */
+export function isRefused(thrown: unknown): boolean {
+  return refusedCodes.includes(primaryCodeOf(thrown) ?? 0);
 }
 
 /** What SQLite threw, in the words of the house. */
