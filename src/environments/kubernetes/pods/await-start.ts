@@ -30,11 +30,13 @@ export async function awaitStart(
     log.write("info", `${label} ${words}`);
     options.onWait?.(words);
   };
+  const isRefusedAgain = refusalCounter();
   const look = (pod: Pod | null, isEnough: (step: StartStep) => boolean): StartStep | undefined => {
     const step = startStep(pod, label);
     if (step.kind === "failed") throw step.error;
     if (step.kind === "unscheduled") tell(`waits for a node: ${step.words}`);
-    if (step.kind === "starting") tell(step.words === "" ? "" : `starts: ${step.words}`);
+    if (step.kind === "starting" || step.kind === "refused") tell(step.words === "" ? "" : `starts: ${step.words}`);
+    if (isRefusedAgain(step)) throw step.error;
     return isEnough(step) ? step : undefined;
   };
   const scheduling = { limitMs: config.schedule_limit_sec * timeoutMultiplier * 1000, what: "waiting for a node" };
@@ -58,6 +60,17 @@ export async function awaitStart(
     (limit) => watch.wait(name, (seen) => look(seen, ({ kind }) => kind === "running"), limit),
   );
   return watch.get(name) ?? made;
+}
+
+// One pull is told of several times; between two of them the kubelet waits.
+function refusalCounter(): (step: StartStep) => step is Extract<StartStep, { kind: "refused" }> {
+  let [pulls, isTold] = [0, false];
+  return (step): step is Extract<StartStep, { kind: "refused" }> => {
+    const isRefused = step.kind === "refused" && !step.isBackOff;
+    if (isRefused && !isTold) pulls++;
+    isTold = isRefused;
+    return step.kind === "refused" && pulls > 1;
+  };
 }
 
 async function bounded<T>(

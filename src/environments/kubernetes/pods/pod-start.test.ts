@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Pod } from "./pod.ts";
 import { podName, selectorOf } from "./pod-labels.ts";
 import { startStep } from "./pod-start.ts";
+import { pullAnswer } from "./pull-answer.ts";
 
 function podWith(state: object, more: object = {}): Pod {
   const conditions = [{ type: "PodScheduled", status: "True" }];
@@ -34,6 +35,30 @@ test.for([
   ],
 ] as const)("%s is left to the kubelet", ([, reason, message]) => {
   expect(startStep(podWith({ waiting: { reason, message } }), "trial").kind).toBe("starting");
+});
+
+const unauthorized =
+  'resolve reference "reg/x:1": pulling from host reg failed with status code [manifests 1]: 401 Unauthorized';
+
+test("a registry that refuses a node has refused it for good, unless the Pod has secrets it may not have seen", () => {
+  const pod = podWith({ waiting: { reason: "ErrImagePull", message: unauthorized } });
+  expect(startStep(pod, "trial")).toMatchObject({ kind: "failed", error: { transient: false } });
+  const withSecrets = { ...pod, spec: { imagePullSecrets: [{ name: "logins" }] } };
+  expect(startStep(withSecrets, "trial")).toMatchObject({
+    kind: "refused",
+    isBackOff: false,
+    error: { code: "image_pull_failed", transient: false },
+  });
+});
+
+test.for([
+  ['resolve reference "reg/denied/invalid:forbidden": dial tcp 1.2.3.4:443: i/o timeout', "passing"],
+  ["unexpected status from HEAD request to https://reg/v2/invalid/manifests/1: 500 Internal Server Error", "passing"],
+  ["docker.io/library/nothing:1: not found", "absent"],
+  ["pull access denied, repository does not exist or may require authorization", "refused"],
+  [unauthorized, "refused"],
+] as const)("the words %s about a pull are read as %s", ([message, answer]) => {
+  expect(pullAnswer(message)).toBe(answer);
 });
 
 test("a node without room is a matter of allocation, which may pass", () => {

@@ -1,11 +1,10 @@
 import { RolloutError, type ErrorCode } from "../../../base/rollout-error.ts";
 import { conditionOf, mainState, type Pod } from "./pod.ts";
+import { hasPullSecrets, pullAnswer } from "./pull-answer.ts";
 
 const toolsHint = "use an image that has `sh`, `sleep` and `bash`, which runs the scripts";
-
-// What registries say for good; all else may be the network's fault and is left to the kubelet to try again.
-const definitePull =
-  /not found|manifest unknown|unauthorized|denied|forbidden|invalid|no match for platform|unsupported/i;
+const loginHint = "name a secret with a login of the registry in provider_config.image_pull_secrets";
+const secretHint = "the registry does not take the login of the Pod's pull secrets, or no such secret is there";
 
 // A runtime that is not there at the moment, in the kubelet's words; it is asked again until it is.
 const runtimeAway = /rpc error: code = (Unavailable|Canceled|DeadlineExceeded)|\.sock: connect: |transport is closing/;
@@ -17,11 +16,19 @@ export type StartStep =
   | { readonly kind: "unscheduled"; readonly words: string }
   /** It has a node, where its image is pulled and its container made. */
   | { readonly kind: "starting"; readonly words: string }
+  /** The registry refused a node that may not have seen the pull secrets yet; in a back-off it waits to ask again. */
+  | {
+      readonly kind: "refused";
+      readonly words: string;
+      readonly isBackOff: boolean;
+      /** What it is when the node is refused again. */
+      readonly error: RolloutError;
+    }
   | { readonly kind: "failed"; readonly error: RolloutError };
 
 /** Reads how far a Pod has come; what cannot become better is a failure. */
 export function startStep(pod: Pod | null, name: string): StartStep {
-  const fail = (code: ErrorCode, words: string, transient: boolean, hint?: string): StartStep => ({
+  const fail: Fail = (code, words, transient, hint) => ({
     kind: "failed",
     error: new RolloutError(code, `${name} did not start: ${words}`, { transient, hint }),
   });
@@ -47,12 +54,17 @@ export function startStep(pod: Pod | null, name: string): StartStep {
   if (scheduled?.status !== "True") {
     return { kind: "unscheduled", words: scheduled?.message ?? "the scheduler has not looked at it" };
   }
-  return judgeWaiting(state?.waiting ?? {}, fail);
+  return judgeWaiting(state?.waiting ?? {}, hasPullSecrets(pod), fail);
 }
 
-type Fail = (code: ErrorCode, words: string, transient: boolean, hint?: string) => StartStep;
+type Failed = Extract<StartStep, { kind: "failed" }>;
+type Fail = (code: ErrorCode, words: string, transient: boolean, hint?: string) => Failed;
 
-function judgeWaiting({ reason = "", message = "" }: { reason?: string; message?: string }, fail: Fail): StartStep {
+function judgeWaiting(
+  { reason = "", message = "" }: { reason?: string; message?: string },
+  hasSecrets: boolean,
+  fail: Fail,
+): StartStep {
   const words = [reason, message].filter((word) => word !== "").join(": ");
   if (runtimeAway.test(message)) return { kind: "starting", words };
   switch (reason) {
@@ -61,10 +73,9 @@ function judgeWaiting({ reason = "", message = "" }: { reason?: string; message?
     case "ImageInspectError":
       return fail("image_pull_failed", words, false);
     case "ErrImagePull":
-      return definitePull.test(message) ? fail("image_pull_failed", words, false) : { kind: "starting", words };
     case "ImagePullBackOff":
     case "RegistryUnavailable":
-      return fail("image_pull_failed", words, !definitePull.test(message.replace(/^Back-off/, "")));
+      return judgePull(reason, message, hasSecrets, fail);
     case "CreateContainerConfigError":
       return fail("config_invalid", words, false, "the settings of provider_config and the image do not fit together");
     case "CreateContainerError":
@@ -75,6 +86,19 @@ function judgeWaiting({ reason = "", message = "" }: { reason?: string; message?
     default:
       return { kind: "starting", words };
   }
+}
+
+function judgePull(reason: string, message: string, hasSecrets: boolean, fail: Fail): StartStep {
+  const words = message === "" ? reason : `${reason}: ${message}`;
+  const answer = pullAnswer(message);
+  if (answer === "refused") {
+    const { error } = fail("image_pull_failed", words, false, hasSecrets ? secretHint : loginHint);
+    const isBackOff = reason !== "ErrImagePull";
+    // A kubelet that has not yet heard of a secret asks as nobody.
+    return hasSecrets ? { kind: "refused", words, isBackOff, error } : { kind: "failed", error };
+  }
+  if (answer === "passing" && reason === "ErrImagePull") return { kind: "starting", words };
+  return fail("image_pull_failed", words, answer === "passing");
 }
 
 function judgeEnd(
