@@ -62,12 +62,16 @@ async function makePod(
   const body = planPod({ request, config, name, session, volumePaths });
   let isMade = false;
   try {
-    const pod = await awaitStart(ground, { name, label: request.name, signal }, async (limit, onWait) => {
-      const created = await createPod(ground, { body, name, signal: limit, onWait });
-      isMade = true;
-      watch.note(created);
-      return created;
-    });
+    const pod = await awaitStart(
+      ground,
+      { name, label: request.name, onWait: request.onWait, signal },
+      async (limit, onWait) => {
+        const created = await createPod(ground, { body, name, signal: limit, onWait });
+        isMade = true;
+        watch.note(created);
+        return created;
+      },
+    );
     const startedMs = clock.monotonic();
     const life = new PodLife(watch, name);
     const shell = new PodShell({

@@ -2,6 +2,7 @@ import { RolloutError } from "../../../base/rollout-error.ts";
 import { isAbort } from "../../../engine/abort-reason.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
 import type { KubernetesGround } from "../kubernetes-ground.ts";
+import { hearComplaints, type HearComplaintsOptions } from "./hear-complaints.ts";
 import type { Pod } from "./pod.ts";
 import { startStep, type StartStep } from "./pod-start.ts";
 
@@ -11,7 +12,7 @@ export interface AwaitStartOptions {
   /** What people call it. */
   readonly label: string;
   /** Told what it waits for, as the log is. */
-  readonly onWait?: (words: string) => void;
+  readonly onWait?: ((words: string) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -57,7 +58,14 @@ export async function awaitStart(
     starting,
     { ...options, signal },
     () => slowStart(label, told),
-    (limit) => watch.wait(name, (seen) => look(seen, ({ kind }) => kind === "running"), limit),
+    (limit) => {
+      const running = watch.wait(name, (seen) => look(seen, ({ kind }) => kind === "running"), limit);
+      return unlessHopeless(
+        ground,
+        { name, label, onComplaint: (words) => tell(`starts: ${words}`), signal: limit },
+        running,
+      );
+    },
   );
   return watch.get(name) ?? made;
 }
@@ -71,6 +79,20 @@ function refusalCounter(): (step: StartStep) => step is Extract<StartStep, { kin
     isTold = isRefused;
     return step.kind === "refused" && pulls > 1;
   };
+}
+
+async function unlessHopeless<T>(
+  ground: KubernetesGround,
+  options: HearComplaintsOptions,
+  running: Promise<T>,
+): Promise<T> {
+  const leaving = new AbortController();
+  const signal = AbortSignal.any([options.signal, leaving.signal]);
+  try {
+    return await Promise.race([running, hearComplaints(ground, { ...options, signal })]);
+  } finally {
+    leaving.abort();
+  }
 }
 
 async function bounded<T>(
