@@ -121,6 +121,8 @@ export interface ExecResult {
   readonly signal: string | null;
   /** True when the memory limit killed it, or something that it started. */
   readonly outOfMemory: boolean;
+  /** True when the environment was ended because it stored more than its limit; absent where that cannot be. */
+  readonly outOfStorage?: boolean | undefined;
 }
 
 /** How much of a tree is copied out. */

@@ -73,7 +73,7 @@ async function makePod(
       },
     );
     const startedMs = clock.monotonic();
-    const life = new PodLife(watch, name);
+    const life = new PodLife(watch, name, clock);
     const shell = new PodShell({
       client,
       clock,
