@@ -6,6 +6,8 @@ import { hearComplaints, type HearComplaintsOptions } from "./hear-complaints.ts
 import type { Pod } from "./pod.ts";
 import { startStep, type StartStep } from "./pod-start.ts";
 
+const unseen = "waits for a node, and no scheduler has looked at it";
+
 export interface AwaitStartOptions {
   /** The Pod's name. */
   readonly name: string;
@@ -35,7 +37,7 @@ export async function awaitStart(
   const look = (pod: Pod | null, isEnough: (step: StartStep) => boolean): StartStep | undefined => {
     const step = startStep(pod, label);
     if (step.kind === "failed") throw step.error;
-    if (step.kind === "unscheduled") tell(`waits for a node: ${step.words}`);
+    if (step.kind === "unscheduled") tell(step.words === "" ? "" : `waits for a node: ${step.words}`);
     if (step.kind === "starting" || step.kind === "refused") tell(step.words === "" ? "" : `starts: ${step.words}`);
     if (isRefusedAgain(step)) throw step.error;
     return isEnough(step) ? step : undefined;
@@ -112,7 +114,7 @@ async function bounded<T>(
 }
 
 function allocationFailure(label: string, words: string): RolloutError {
-  return new RolloutError("resource_allocation_failed", `${label} did not start: it ${words || "waits for a node"}`, {
+  return new RolloutError("resource_allocation_failed", `${label} did not start: it ${words || unseen}`, {
     hint: "free or add nodes, ask for less, or wait longer with provider_config.schedule_limit_sec",
     transient: true,
   });

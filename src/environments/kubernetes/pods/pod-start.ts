@@ -12,7 +12,7 @@ const runtimeAway = /rpc error: code = (Unavailable|Canceled|DeadlineExceeded)|\
 /** How far a Pod has come on its way to run. */
 export type StartStep =
   | { readonly kind: "running" }
-  /** It has no node yet; the words are the scheduler's. */
+  /** It has no node yet; the words are the scheduler's, once it has looked. */
   | { readonly kind: "unscheduled"; readonly words: string }
   /** It has a node, where its image is pulled and its container made. */
   | { readonly kind: "starting"; readonly words: string }
@@ -52,7 +52,7 @@ export function startStep(pod: Pod | null, name: string): StartStep {
   if (state?.running !== undefined) return { kind: "running" };
   const scheduled = conditionOf(pod, "PodScheduled");
   if (scheduled?.status !== "True") {
-    return { kind: "unscheduled", words: scheduled?.message ?? "the scheduler has not looked at it" };
+    return { kind: "unscheduled", words: scheduled?.message ?? "" };
   }
   return judgeWaiting(state?.waiting ?? {}, hasPullSecrets(pod), fail);
 }
