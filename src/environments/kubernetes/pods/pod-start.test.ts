@@ -17,6 +17,13 @@ test.for([
   [{ waiting: { reason: "CrashLoopBackOff", message: "" } }, "environment_start_failed", false],
   [{ terminated: { reason: "StartError", message: 'exec: "sh": executable file not found' } }, "task_unfit", false],
   [{ terminated: { reason: "OOMKilled", exitCode: 137 } }, "task_unfit", false],
+  [{ terminated: { reason: "Error", exitCode: 5 } }, "task_unfit", false],
+  [{ terminated: { reason: "Error", exitCode: 143 } }, "environment_start_failed", true],
+  [
+    { terminated: { reason: "StartError", message: "error reading from server: EOF" } },
+    "environment_start_failed",
+    true,
+  ],
 ] as const)("%o does not start, and why is told", ([state, code, transient]) => {
   const step = startStep(podWith(state), "trial");
   expect(step.kind === "failed" ? { code: step.error.code, transient: step.error.transient } : step).toEqual({
@@ -33,6 +40,7 @@ test.for([
     "CreateContainerError",
     "rpc error: code = Unavailable desc = error reading from server",
   ],
+  ["a runtime that goes away in the middle", "RunContainerError", "error reading from server: EOF"],
 ] as const)("%s is left to the kubelet", ([, reason, message]) => {
   expect(startStep(podWith({ waiting: { reason, message } }), "trial").kind).toBe("starting");
 });
@@ -59,6 +67,15 @@ test.for([
   [unauthorized, "refused"],
 ] as const)("the words %s about a pull are read as %s", ([message, answer]) => {
   expect(pullAnswer(message)).toBe(answer);
+});
+
+test("a Pod that is evicted while it starts is lost to that, whatever its container says", () => {
+  const state = { terminated: { reason: "Error", exitCode: 143 } };
+  const pod = podWith(state, { phase: "Failed", reason: "Evicted", message: "The node was low on resource: memory." });
+  expect(startStep(pod, "trial")).toMatchObject({
+    kind: "failed",
+    error: { code: "resource_allocation_failed", transient: true },
+  });
 });
 
 test("a node without room is a matter of allocation, which may pass", () => {

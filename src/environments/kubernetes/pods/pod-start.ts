@@ -7,7 +7,10 @@ const loginHint = "name a secret with a login of the registry in provider_config
 const secretHint = "the registry does not take the login of the Pod's pull secrets, or no such secret is there";
 
 // A runtime that is not there at the moment, in the kubelet's words; it is asked again until it is.
-const runtimeAway = /rpc error: code = (Unavailable|Canceled|DeadlineExceeded)|\.sock: connect: |transport is closing/;
+const runtimeAway =
+  /rpc error: code = (Unavailable|Canceled|DeadlineExceeded)|\.sock: connect: |transport is closing|error reading from server/;
+// What TERM and KILL leave; nobody knows who sent them.
+const killedCodes: readonly (number | undefined)[] = [137, 143];
 
 /** How far a Pod has come on its way to run. */
 export type StartStep =
@@ -36,7 +39,9 @@ export function startStep(pod: Pod | null, name: string): StartStep {
   const { status } = pod;
   const words = [status?.reason, status?.message].filter((word) => word !== undefined && word !== "").join(": ");
   const state = mainState(pod);
-  if (state?.terminated !== undefined) return judgeEnd(state.terminated, fail);
+  // One that was ended by others says so elsewhere.
+  const isOthersDoing = (status?.reason ?? "") !== "" || pod.metadata.deletionTimestamp !== undefined;
+  if (state?.terminated !== undefined && !isOthersDoing) return judgeEnd(state.terminated, fail);
   if (status?.phase === "Failed") {
     const isFull = /^OutOf|^Evicted$|^Preempt/.test(status.reason ?? "");
     return fail(
@@ -114,12 +119,15 @@ function judgeEnd(
       "ask for more memory in task.toml",
     );
   }
+  if (runtimeAway.test(message)) return fail("environment_start_failed", words, true);
   if (reason === "StartError" || reason === "ContainerCannotRun") {
     if (/memory/i.test(message) && /limit|cgroup|usage/i.test(message)) {
       return fail("task_unfit", words, false, "ask for more memory in task.toml");
     }
     return fail(isToolMissing(message) ? "task_unfit" : "environment_start_failed", words, false, toolsHint);
   }
+  if (killedCodes.includes(exitCode))
+    return fail("environment_start_failed", `its first process was killed: ${words}`, true);
   return fail(
     "task_unfit",
     `the first process, sleep, ended at once with exit code ${exitCode ?? "unknown"}: ${words}`,
