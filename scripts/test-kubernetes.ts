@@ -29,7 +29,15 @@ else {
   console.log(`KUBECONFIG=${kubeconfig}`);
   if (flags.includes("--up") && isOwn) for (const line of clusterHints()) console.log(line);
   if (!flags.includes("--up")) {
-    const args = [tool("vitest"), "run", "--project", "house", ...(filters.length > 0 ? filters : ["kubernetes"])];
+    const args = [
+      tool("vitest"),
+      "run",
+      "--project",
+      "house",
+      "--project",
+      "alone",
+      ...(filters.length > 0 ? filters : ["kubernetes"]),
+    ];
     const env = { ...process.env, [clusterVariable]: kubeconfig };
     const { status } = spawnSync(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"], env });
     process.exitCode = status ?? 1;
