@@ -11,7 +11,7 @@ import { installPythonTools } from "../tests/sdk/install-python-tools.ts";
 import { tool } from "./run-steps.ts";
 
 const node = process.execPath;
-const projects = process.argv.includes("--long") ? ["long"] : ["unit", "house"];
+const projects = process.argv.includes("--long") ? ["long"] : ["unit", "house", "alone"];
 const report = ".runtime/test-report.json";
 
 let engineVariables: Readonly<Record<string, string>> = {};

@@ -83,6 +83,8 @@ export interface CreateEnvironmentRequest {
   /** Placed before the environment is handed over, so that an adapter can do it in its cheapest way. */
   readonly place: readonly Placement[];
   readonly labels: Readonly<Record<string, string>>;
+  /** Told what the start waits for, each time that changes: a place on an engine, an image; for people. */
+  readonly onWait?: ((words: string) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -121,6 +123,8 @@ export interface ExecResult {
   readonly signal: string | null;
   /** True when the memory limit killed it, or something that it started. */
   readonly outOfMemory: boolean;
+  /** True when the environment was ended because it stored more than its limit; absent where that cannot be. */
+  readonly outOfStorage?: boolean | undefined;
 }
 
 /** How much of a tree is copied out. */
@@ -275,6 +279,8 @@ export interface EnvironmentProvider extends AsyncDisposable {
   readonly capabilities: Capabilities;
   /** US dollars that an hour of one environment costs; null or absent when that is not known ahead. */
   readonly pricePerHour?: number | null | undefined;
+  /** How long a start may take by limits of its own, which then bound it and not those of the task. */
+  readonly startLimitMs?: number | undefined;
   /** Present wherever the provider can have snapshots; the capability tells whether its settings let it make them. */
   readonly snapshots?: SnapshotStore | undefined;
   /**

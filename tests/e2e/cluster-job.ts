@@ -26,9 +26,11 @@ export interface ClusterJob extends Room {
   runWords(...words: string[]): Promise<Ended>;
   /** The Pods of this room's jobs that are there. */
   pods(): Promise<string[]>;
+  /** Makes a file in a Pod; whether that succeeded. */
+  touch(pod: string, file: string): Promise<boolean>;
   removePod(name: string): Promise<void>;
-  /** Waits until the agent of a Pod has written its mark, `/app/started`. */
-  agentOf(running: Running): Promise<string>;
+  /** Waits until somebody in a Pod has written a mark, an agent `/app/started`; the Pod's name. */
+  agentOf(running: Running, mark?: string): Promise<string>;
 }
 
 /** Makes a room with a job of one task on the cluster, with the given keys over it; `config` goes into its provider_config. */
@@ -58,8 +60,9 @@ export async function makeClusterJob(
     ...rest,
   });
   const start = (...words: string[]): Running => room.start(words, { env: { ...cluster.env, ...env }, patienceMs });
+  const { namespace = "default" } = provider_config as { namespace?: string };
   const pods = async (): Promise<string[]> => {
-    const path = `/api/v1/namespaces/default/pods?labelSelector=team%3D${team}`;
+    const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=team%3D${team}`;
     const { items } = await api.json<{ items: { metadata: { name: string; deletionTimestamp?: string } }[] }>({
       method: "GET",
       path,
@@ -73,24 +76,28 @@ export async function makeClusterJob(
     startJob: (...args) => start("job.yaml", ...args),
     runWords: (...words) => start(...words).ended,
     pods,
-    async agentOf(running) {
+    async agentOf(running, mark = "/app/started") {
       let found = "";
       await running.until("an agent works", async () => {
-        for (const pod of await pods()) if (await hasStarted(api, pod)) found = pod;
+        for (const pod of await pods()) if (await succeeds(api, { namespace, pod }, ["test", "-e", mark])) found = pod;
         return found !== "";
       });
       return found;
     },
+    touch: (pod, file) => succeeds(api, { namespace, pod }, ["touch", file]),
     async removePod(name) {
-      await api.json({ method: "DELETE", path: `/api/v1/namespaces/default/pods/${name}`, signal: never });
+      await api.json({ method: "DELETE", path: `/api/v1/namespaces/${namespace}/pods/${name}`, signal: never });
     },
   };
 }
 
-async function hasStarted(api: KubeClient, pod: string): Promise<boolean> {
+async function succeeds(
+  api: KubeClient,
+  place: { readonly namespace: string; readonly pod: string },
+  command: readonly string[],
+): Promise<boolean> {
   try {
-    const command = ["test", "-e", "/app/started"];
-    const address = { namespace: "default", pod, container: mainContainer };
+    const address = { ...place, container: mainContainer };
     using stream = await ExecStream.open(api, { ...address, command, clock: systemClock, signal: never });
     for (;;) {
       const part = await stream.next();

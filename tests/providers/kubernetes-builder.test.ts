@@ -63,32 +63,36 @@ test("a builder Pod builds and pushes with the Role of the guide, and no machine
   expect(again).toEqual({ image, log: `${image} is there already\n` });
 });
 
-test("BuildKit builds in a Pod with rights on its node, from a base that wants a login, with arguments", async (context) => {
-  await prepare(context);
-  const archive = await makeBuildkitImage();
-  if (archive === null) cannotRun(context, "BuildKit was not built: npm run test:kubernetes does");
-  importImage(archive);
-  const word = randomUUID();
-  const changes = {
-    builder: { kind: "buildkit", image: buildkitImage, privileged: true },
-    build: { args: { WORD: `it's ${word}` }, target: "first" },
-  };
-  const { provider } = await openBuilderRoom(context, changes);
-  const dockerfile = `FROM ${base} AS first\nARG WORD\nRUN echo "$WORD" > /word\nFROM scratch\nCOPY Dockerfile /\n`;
-  const { image, log } = await buildTask(provider, dockerfile);
-  expect(log).toMatch(/pushing manifest for 10\.246\.0\.1:15001\/evals/);
-  const { create } = await openRoom(cluster.env);
-  // Through the other door, which asks nobody who comes.
-  const environment = await create({ image: image.replace(addresses.privateRegistry, addresses.registry) });
-  expect((await runScript(environment, "cat /word", { signal: never })).stdout.toString()).toBe(`it's ${word}\n`);
-  const again = await buildTask(provider, dockerfile);
-  expect(again.log).toBe(`${image} is there already\n`);
-  const labels = { "rollout-test": randomUUID() };
-  const failing = buildTask(provider, `FROM ${base} AS first\nRUN echo so far; exit 7\n`, { labels });
-  await expect(failing).rejects.toMatchObject({ code: "image_build_failed", transient: false });
-  await expect(failing).rejects.toThrow(/exit code: 7/);
-  expect(await provider.findEnvironments(labels, never)).toEqual([]);
-});
+test(
+  "BuildKit builds in a Pod with rights on its node, from a base that wants a login, with arguments",
+  { timeout: 300_000 },
+  async (context) => {
+    await prepare(context);
+    const archive = await makeBuildkitImage();
+    if (archive === null) cannotRun(context, "BuildKit was not built: npm run test:kubernetes does");
+    importImage(archive);
+    const word = randomUUID();
+    const changes = {
+      builder: { kind: "buildkit", image: buildkitImage, privileged: true },
+      build: { args: { WORD: `it's ${word}` }, target: "first" },
+    };
+    const { provider } = await openBuilderRoom(context, changes);
+    const dockerfile = `FROM ${base} AS first\nARG WORD\nRUN echo "$WORD" > /word\nFROM scratch\nCOPY Dockerfile /\n`;
+    const { image, log } = await buildTask(provider, dockerfile);
+    expect(log).toMatch(/pushing manifest for 10\.246\.0\.1:15001\/evals/);
+    const { create } = await openRoom(cluster.env);
+    // Through the other door, which asks nobody who comes.
+    const environment = await create({ image: image.replace(addresses.privateRegistry, addresses.registry) });
+    expect((await runScript(environment, "cat /word", { signal: never })).stdout.toString()).toBe(`it's ${word}\n`);
+    const again = await buildTask(provider, dockerfile);
+    expect(again.log).toBe(`${image} is there already\n`);
+    const labels = { "rollout-test": randomUUID() };
+    const failing = buildTask(provider, `FROM ${base} AS first\nRUN echo so far; exit 7\n`, { labels });
+    await expect(failing).rejects.toMatchObject({ code: "image_build_failed", transient: false });
+    await expect(failing).rejects.toThrow(/exit code: 7/);
+    expect(await provider.findEnvironments(labels, never)).toEqual([]);
+  },
+);
 
 test("a Dockerfile that fails says where, and no builder is left", async (context) => {
   const { provider } = await openBuilderRoom(context);

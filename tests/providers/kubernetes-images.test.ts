@@ -92,13 +92,6 @@ test.for(["podman", "buildah", "docker"] as const)(
   },
 );
 
-test("an image of a registry that does not know the node is not pulled, and that is told", async (context) => {
-  const { provider } = await openBuildRoom(context, "podman");
-  const { image } = await buildTask(provider, `FROM ${testImage}\nENV WORD=${Date.now()}\n`);
-  const { create } = await openRoom(cluster.env);
-  await expect(create({ image })).rejects.toMatchObject({ code: "image_pull_failed", transient: false });
-});
-
 test("a Dockerfile that fails says where", async (context) => {
   const { provider } = await openBuildRoom(context, "podman");
   const building = buildTask(provider, `FROM ${testImage}\nCOPY missing /there\n`);

@@ -72,6 +72,14 @@ test("a node that nobody has is told in the scheduler's words", async (context) 
   expect((await failureOf(create())).message).toMatch(/node selector|affinity/);
 });
 
+test("a scheduler that nobody has is told", async (context) => {
+  needsCluster(context);
+  const { create } = await openRoom(cluster.env, { scheduler: "nobody", schedule_limit_sec: 2 });
+  const error = await failureOf(create());
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error.message).toMatch(/no scheduler has looked at it/);
+});
+
 test("a quota that is used up is waited for, then told", async (context) => {
   needsCluster(context);
   const api = await openApi(cluster.env);

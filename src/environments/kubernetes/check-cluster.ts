@@ -31,12 +31,8 @@ export async function checkCluster(ground: KubernetesGround, signal: AbortSignal
     signal.throwIfAborted();
     throw wrapKubeError(error, "provider_unavailable", "asking the cluster");
   }
-  const notes = ["a limit on storage that is kept at once: a Pod that stores too much is evicted later"];
-  if (ground.config.network_policies) return notes;
-  return [
-    ...notes,
-    "environment.network: none: provider_config.network_policies, with a network plugin that enforces them",
-  ];
+  if (ground.config.network_policies) return [];
+  return ["environment.network: none: provider_config.network_policies, with a network plugin that enforces them"];
 }
 
 async function checkPermissions(ground: KubernetesGround, signal: AbortSignal): Promise<void> {

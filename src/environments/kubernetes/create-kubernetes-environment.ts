@@ -18,6 +18,7 @@ import { plannedVolumePaths, planPod, trialPaths } from "./pods/plan-pod.ts";
 import { imageOf, mainContainer } from "./pods/pod.ts";
 import { podName } from "./pods/pod-labels.ts";
 import { PodLife } from "./pods/pod-life.ts";
+import { startStep } from "./pods/pod-start.ts";
 
 const ownCodes: readonly ErrorCode[] = [
   "environment_start_failed",
@@ -62,14 +63,18 @@ async function makePod(
   const body = planPod({ request, config, name, session, volumePaths });
   let isMade = false;
   try {
-    const pod = await awaitStart(ground, { name, label: request.name, signal }, async (limit, onWait) => {
-      const created = await createPod(ground, { body, name, signal: limit, onWait });
-      isMade = true;
-      watch.note(created);
-      return created;
-    });
+    const pod = await awaitStart(
+      ground,
+      { name, label: request.name, onWait: request.onWait, signal },
+      async (limit, onWait) => {
+        const created = await createPod(ground, { body, name, signal: limit, onWait });
+        isMade = true;
+        watch.note(created);
+        return created;
+      },
+    );
     const startedMs = clock.monotonic();
-    const life = new PodLife(watch, name);
+    const life = new PodLife(watch, name, clock);
     const shell = new PodShell({
       client,
       clock,
@@ -93,8 +98,10 @@ async function makePod(
     const pricePerHour = priceOfPod(request.limits, config);
     return new KubernetesEnvironment({ ...options, workdir: found.workdir, facts, pricePerHour });
   } catch (error) {
+    // One that ended by itself before its first command has not started.
+    const step = isLost(error) ? startStep(watch.get(name), request.name) : null;
     if (isMade) await discardPod(ground, name);
-    throw error;
+    throw step?.kind === "failed" ? step.error : error;
   }
 }
 
@@ -131,6 +138,10 @@ async function fill(
   }
   ground.nonRootImages.add(image);
   return null;
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof RolloutError && error.code === "environment_lost";
 }
 
 function startFailure(error: unknown, name: string): unknown {

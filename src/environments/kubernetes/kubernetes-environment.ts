@@ -68,8 +68,7 @@ export class KubernetesEnvironment implements Environment {
     request.signal.throwIfAborted();
     this.#assertThere();
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
-      const { exitCode, outOfMemory } = await this.#runWithFiles(request);
-      return { exitCode, signal: null, outOfMemory };
+      return { ...(await this.#runWithFiles(request)), signal: null };
     });
   }
 

@@ -76,6 +76,11 @@ class KubernetesProvider implements EnvironmentProvider {
     return cpu === undefined && gib === undefined ? priceOf(this.#config) : null;
   }
 
+  get startLimitMs(): number {
+    const { schedule_limit_sec: scheduling, start_limit_sec: starting, reconnect_limit_sec: filling } = this.#config;
+    return (scheduling + starting + filling) * this.#options.timeoutMultiplier * 1000;
+  }
+
   async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     return checkCluster(await this.#ground.get(signal), signal);

@@ -89,6 +89,11 @@ async function runTries(
       resources: planResources(job, task.config),
       phases: new PhaseClock(clock, (phase) => emit({ type: "unit_phase", at: clock.now(), key: trial.key, phase })),
       onLine: (line) => emit({ type: "unit_activity", at: clock.now(), key: trial.key, line: redactor.text(line) }),
+      onWait: (words) => {
+        const [at, line] = [clock.now(), redactor.text(words)];
+        emit({ type: "unit_activity", at, key: trial.key, line });
+        emit({ type: "run_activity", at, line: `${trial.id} ${line}` });
+      },
       warn: (message) => ledger.warn(message),
       distrust: (reason) => ledger.distrust(reason),
       retry: async (call) => {

@@ -92,7 +92,7 @@ async function createEnvironment(
   return state.retry(async () => {
     using deadline = startDeadline({
       clock: context.clock,
-      limitMs: limits.startMs,
+      limitMs: Math.max(limits.startMs, context.provider.startLimitMs ?? 0),
       parent: context.signal,
       what: "starting the environment",
     });
@@ -103,6 +103,7 @@ async function createEnvironment(
       limits: state.resources,
       place,
       labels: { ...context.labels, "rollout.trial": trial.id, "rollout.trial-key": trial.key },
+      onWait: state.onWait,
       signal: deadline.signal,
     });
   });

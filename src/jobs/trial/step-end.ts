@@ -3,20 +3,22 @@ import type { ResourceLimits } from "../../environments/environment.ts";
 import type { Failure, FailureType } from "./failure.ts";
 import type { CapturedEnd } from "./run-captured.ts";
 
-/** Null when a command ended well; else the failure, told by exit code, signal or memory limit and its last words. */
+/** Null when a command ended well; else the failure, told by exit code, signal or limit and its last words. */
 export function failureOfEnd(
   end: CapturedEnd,
   what: string,
   type: FailureType,
   limits: ResourceLimits,
 ): Failure | null {
-  const { exitCode, signal, outOfMemory } = end.result;
+  const { exitCode, signal, outOfMemory, outOfStorage = false } = end.result;
   if (exitCode === 0) return null;
   const how = outOfMemory
     ? `was killed by the memory limit of ${formatBytes(limits.memoryBytes)}`
-    : exitCode === null
-      ? `was ended by ${signal ?? "a signal"}`
-      : `exited with code ${exitCode}${exitMeaning(exitCode)}`;
+    : outOfStorage
+      ? `was ended by the storage limit of ${formatBytes(limits.storageBytes)}`
+      : exitCode === null
+        ? `was ended by ${signal ?? "a signal"}`
+        : `exited with code ${exitCode}${exitMeaning(exitCode)}`;
   const words = end.lastLines.length > 0 ? `; it last printed:\n${end.lastLines.join("\n")}` : "; it printed nothing";
   const message = `${what} ${how}${words}`;
   return { type, message, cause: null, detail: message };

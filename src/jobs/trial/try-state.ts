@@ -18,6 +18,8 @@ export interface TryState {
   readonly resources: ResourceLimits;
   readonly phases: PhaseClock;
   readonly onLine: (line: string) => void;
+  /** Told what the environment's start waits for. */
+  readonly onWait: (words: string) => void;
   readonly warn: (message: string) => void;
   /** Notes a reason why nobody should rely on the reward. */
   readonly distrust: (reason: string) => void;

@@ -13,6 +13,10 @@ const capacity = { cpu: "100000", memory: "1000Ti", "ephemeral-storage": "1000Ti
 /** A node without a kubelet: Pods that are bound to it run at once and are gone when they are deleted, and hold nothing. */
 export interface FakeNode extends AsyncDisposable {
   readonly name: string;
+  /** Resolves when Pods may come to it. */
+  untilReady(): Promise<void>;
+  /** From now on nothing is heard of it, as if its machine had lost its power. */
+  fallSilent(): Promise<void>;
 }
 
 /** Registers the node with a cluster and looks after its Pods. */
@@ -25,11 +29,22 @@ export async function startFakeNode(api: KubeClient, name: string): Promise<Fake
   await ask({ method: "POST", path: leases, json: leaseBody(name) });
   const beating = beat(api, name, signal).catch(() => {});
   const working = lookAfterPods(api, name, signal);
+  const fallSilent = async (): Promise<void> => {
+    leaving.abort();
+    await Promise.allSettled([beating, working]);
+  };
   return {
     name,
+    fallSilent,
+    async untilReady() {
+      type Node = { readonly spec: { readonly taints?: readonly unknown[] } };
+      // The cluster takes the taint of a node that is not ready off when it has seen that it is.
+      while ((await ask<Node>({ method: "GET", path: `/api/v1/nodes/${name}` })).spec.taints?.length !== 1) {
+        await sleep(restMs);
+      }
+    },
     async [Symbol.asyncDispose]() {
-      leaving.abort();
-      await Promise.allSettled([beating, working]);
+      await fallSilent();
       await ask({ method: "DELETE", path: `/api/v1/nodes/${name}` }).catch(() => {});
       await ask({ method: "DELETE", path: `${leases}/${name}` }).catch(() => {});
     },

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../../src/base/clock.ts";
 import { readHost } from "../../../src/base/host.ts";
+import { silentLog, type Log } from "../../../src/base/log.ts";
 import type {
   CreateEnvironmentRequest,
   Environment,
@@ -40,8 +41,9 @@ export async function makeDirectory(): Promise<string> {
 export async function openRoom(
   env: Readonly<Record<string, string>>,
   config: Record<string, unknown> = {},
+  log: Log = silentLog,
 ): Promise<ClusterRoom> {
-  const provider = await openKubernetes(env, { ...overcommit, ...config });
+  const provider = await openKubernetes(env, { ...overcommit, ...config }, log);
   onTestFinished(() => provider[Symbol.asyncDispose]());
   return {
     provider,

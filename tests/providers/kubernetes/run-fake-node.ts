@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fakeNodeKey, startFakeNode } from "../../kubernetes-rig/fake-node/fake-node.ts";
+import { fakeNodeKey, startFakeNode, type FakeNode } from "../../kubernetes-rig/fake-node/fake-node.ts";
 import { openFaultyApi } from "../../kubernetes-rig/fake-node/faulty-api.ts";
 import { openApi } from "../../kubernetes-rig/open-api.ts";
 
@@ -15,7 +15,7 @@ try {
   await using faulty = await openFaultyApi(api.endpoint);
   await api.json({ method: "POST", path: "/api/v1/namespaces", json: { metadata: { name } }, signal });
   try {
-    await untilReady();
+    await untilReady(node);
     const selector = { [fakeNodeKey]: node.name };
     console.log(JSON.stringify({ namespace: name, kubeconfig: faulty.kubeconfig, selector, key: fakeNodeKey }));
     await once(process.stdin.resume(), "end");
@@ -36,17 +36,9 @@ function podsPath(): string {
   return `/api/v1/namespaces/${name}/pods`;
 }
 
-// Pods are refused without the account of their namespace, and wait while the node is not known to be ready.
-async function untilReady(): Promise<void> {
-  const account = `/api/v1/namespaces/${name}/serviceaccounts`;
-  for (;;) {
-    const { items } = await api.json<{ items: unknown[] }>({ method: "GET", path: account, signal });
-    const node = await api.json<{ spec: { taints?: unknown[] } }>({
-      method: "GET",
-      path: `/api/v1/nodes/${name}`,
-      signal,
-    });
-    if (items.length > 0 && node.spec.taints?.length === 1) return;
-    await sleep(200);
-  }
+// Pods are refused without the account of their namespace.
+async function untilReady(node: FakeNode): Promise<void> {
+  await node.untilReady();
+  const path = `/api/v1/namespaces/${name}/serviceaccounts`;
+  while ((await api.json<{ items: unknown[] }>({ method: "GET", path, signal })).items.length === 0) await sleep(200);
 }

@@ -58,7 +58,7 @@ export class PodShell {
     const { life } = this.options;
     if (isCannotStart(error)) throw error;
     if (error.status === null || error.status === 429 || error.status === 503) {
-      if (life.end !== null) throw life.lost(life.end);
+      if (life.isOver) throw life.lost(await life.whenEnded(signal));
       return;
     }
     // The kubelet hears of an end before the API server does.

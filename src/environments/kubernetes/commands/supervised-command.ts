@@ -17,6 +17,7 @@ const noFiles = Buffer.from("0\0");
 export interface CommandEnd {
   readonly exitCode: number;
   readonly outOfMemory: boolean;
+  readonly outOfStorage: boolean;
 }
 
 /** Files that a supervisor places before it starts its command. */
@@ -64,8 +65,8 @@ export class SupervisedCommand {
     const { life, clock } = this.#shell.options;
     const leaving = new AbortController();
     const lost = life.whenEnded(leaving.signal).then((end) => {
-      if (end.isOutOfMemory) return { exitCode: killedCode, outOfMemory: true };
-      throw life.lost(end);
+      if (end.overLimit === null) throw life.lost(end);
+      return killedBy(end.overLimit);
     });
     lost.catch(() => {});
     using over = startDeadline({ clock, limitMs: null, parent: signal, what: "" });
@@ -75,9 +76,9 @@ export class SupervisedCommand {
       return await Promise.race([work, lost]);
     } catch (error) {
       // The connection may tell of the end of a Pod before the watch does.
-      const end = life.end;
-      if (end?.isOutOfMemory) return { exitCode: killedCode, outOfMemory: true };
-      throw error;
+      const end = life.isOver ? await life.whenEnded(signal) : null;
+      if (end === null || end.overLimit === null) throw error;
+      return killedBy(end.overLimit);
     } finally {
       leaving.abort();
     }
@@ -100,7 +101,7 @@ export class SupervisedCommand {
     await this.#outputs.o.flush();
     await this.#outputs.e.flush();
     const { exitCode, memoryKills } = this.#exit;
-    return { exitCode, outOfMemory: memoryKills > 0 };
+    return { exitCode, outOfMemory: memoryKills > 0, outOfStorage: false };
   }
 
   #isWhole(): boolean {
@@ -197,6 +198,10 @@ export class SupervisedCommand {
       await stream.write(Buffer.from(`${which} ${piece}\n`));
     }
   }
+}
+
+function killedBy(limit: "memory" | "storage"): CommandEnd {
+  return { exitCode: killedCode, outOfMemory: limit === "memory", outOfStorage: limit === "storage" };
 }
 
 // The supervisor tidies up behind itself; nobody has to wait for it.

@@ -62,7 +62,7 @@ export async function buildInPod(ground: KubernetesGround, request: BuildInPodRe
 function openShell({ client, clock, watch, namespace, config, timeoutMultiplier }: KubernetesGround, pod: string) {
   const address = { namespace, pod, container: mainContainer };
   const patienceMs = config.reconnect_limit_sec * timeoutMultiplier * 1000;
-  return new PodShell({ client, clock, address, life: new PodLife(watch, pod), patienceMs });
+  return new PodShell({ client, clock, address, life: new PodLife(watch, pod, clock), patienceMs });
 }
 
 // The build runs beside the connections that follow it: one that is lost is made again where it was cut off.

@@ -13,7 +13,7 @@ export async function buildKubernetesImage(ground: KubernetesGround, request: Bu
   signal.throwIfAborted();
   const ref = `${ground.config.registry ?? ""}/rollout-task:${plan.key}`;
   const output = new ImageOutput(request.output);
-  if (!plan.noCache && (await isThere(ground, ref, signal))) {
+  if (!plan.noCache && (await isThere(ground, ref, output, signal))) {
     await output.say(`${ref} is there already`);
     return ref;
   }
@@ -23,14 +23,22 @@ export async function buildKubernetesImage(ground: KubernetesGround, request: Bu
   return ref;
 }
 
-async function isThere({ config, host, log }: KubernetesGround, ref: string, signal: AbortSignal): Promise<boolean> {
+async function isThere(
+  { config, host, log }: KubernetesGround,
+  ref: string,
+  output: ImageOutput,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const registry = ref.split("/")[0] ?? "";
   try {
-    const auth = await findRegistryAuth(host, ref.split("/")[0] ?? "", signal);
-    return (await hasRegistryImage({ ref, auth, isPlain: config.registry_insecure, signal })) ?? false;
+    const auth = await findRegistryAuth(host, registry, signal);
+    return await hasRegistryImage({ ref, auth, isPlain: config.registry_insecure, signal });
   } catch (error) {
     signal.throwIfAborted();
-    // A registry that only the nodes can reach is asked by the builder.
-    log.write("debug", `asking for ${ref}: ${messageOf(error)}`);
+    // One that only the nodes can reach takes the image all the same.
+    const words = `${registry} does not tell this machine whether it has ${ref}, so that it is built: ${messageOf(error)}`;
+    log.write("info", words);
+    await output.say(`${words}; a login on this machine may spare that`);
     return false;
   }
 }

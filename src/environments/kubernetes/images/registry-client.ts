@@ -1,5 +1,6 @@
-import { request as plainRequest, type IncomingMessage } from "node:http";
+import { request as plainRequest, STATUS_CODES, type IncomingMessage } from "node:http";
 import { request as secureRequest } from "node:https";
+import { RolloutError } from "../../../base/rollout-error.ts";
 import type { RegistryAuth } from "../../images/registry-auth.ts";
 
 const manifestTypes = [
@@ -17,8 +18,8 @@ export interface ImageQuestion {
   readonly signal: AbortSignal;
 }
 
-/** Whether a registry holds an image; null when it does not say. */
-export async function hasRegistryImage({ ref, auth, isPlain, signal }: ImageQuestion): Promise<boolean | null> {
+/** Whether a registry holds an image; rejects when it does not say. */
+export async function hasRegistryImage({ ref, auth, isPlain, signal }: ImageQuestion): Promise<boolean> {
   const [, host = "", repository = "", tag = ""] = /^([^/]+)\/(.+):([^:/]+)$/.exec(ref) ?? [];
   const url = new URL(`${isPlain ? "http" : "https"}://${host}/v2/${repository}/manifests/${tag}`);
   const headers = { accept: manifestTypes };
@@ -29,8 +30,10 @@ export async function hasRegistryImage({ ref, auth, isPlain, signal }: ImageQues
     const token = await fetchToken(challenge, basic, signal);
     if (token !== null) answer = await ask("HEAD", url, { ...headers, authorization: `Bearer ${token}` }, signal);
   }
-  if (answer.statusCode === 200) return true;
-  return answer.statusCode === 404 ? false : null;
+  const { statusCode = 0 } = answer;
+  if (statusCode === 200) return true;
+  if (statusCode === 404) return false;
+  throw new RolloutError("image_pull_failed", `it answered ${statusCode} ${STATUS_CODES[statusCode] ?? ""}`.trim());
 }
 
 async function fetchToken(challenge: string, basic: string | null, signal: AbortSignal): Promise<string | null> {

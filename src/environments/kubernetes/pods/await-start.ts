@@ -2,8 +2,11 @@ import { RolloutError } from "../../../base/rollout-error.ts";
 import { isAbort } from "../../../engine/abort-reason.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
 import type { KubernetesGround } from "../kubernetes-ground.ts";
+import { hearComplaints, type HearComplaintsOptions } from "./hear-complaints.ts";
 import type { Pod } from "./pod.ts";
 import { startStep, type StartStep } from "./pod-start.ts";
+
+const unseen = "waits for a node, and no scheduler has looked at it";
 
 export interface AwaitStartOptions {
   /** The Pod's name. */
@@ -11,7 +14,7 @@ export interface AwaitStartOptions {
   /** What people call it. */
   readonly label: string;
   /** Told what it waits for, as the log is. */
-  readonly onWait?: (words: string) => void;
+  readonly onWait?: ((words: string) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -30,11 +33,13 @@ export async function awaitStart(
     log.write("info", `${label} ${words}`);
     options.onWait?.(words);
   };
+  const isRefusedAgain = refusalCounter();
   const look = (pod: Pod | null, isEnough: (step: StartStep) => boolean): StartStep | undefined => {
     const step = startStep(pod, label);
     if (step.kind === "failed") throw step.error;
-    if (step.kind === "unscheduled") tell(`waits for a node: ${step.words}`);
-    if (step.kind === "starting") tell(step.words === "" ? "" : `starts: ${step.words}`);
+    if (step.kind === "unscheduled") tell(step.words === "" ? "" : `waits for a node: ${step.words}`);
+    if (step.kind === "starting" || step.kind === "refused") tell(step.words === "" ? "" : `starts: ${step.words}`);
+    if (isRefusedAgain(step)) throw step.error;
     return isEnough(step) ? step : undefined;
   };
   const scheduling = { limitMs: config.schedule_limit_sec * timeoutMultiplier * 1000, what: "waiting for a node" };
@@ -55,9 +60,41 @@ export async function awaitStart(
     starting,
     { ...options, signal },
     () => slowStart(label, told),
-    (limit) => watch.wait(name, (seen) => look(seen, ({ kind }) => kind === "running"), limit),
+    (limit) => {
+      const running = watch.wait(name, (seen) => look(seen, ({ kind }) => kind === "running"), limit);
+      return unlessHopeless(
+        ground,
+        { name, label, onComplaint: (words) => tell(`starts: ${words}`), signal: limit },
+        running,
+      );
+    },
   );
   return watch.get(name) ?? made;
+}
+
+// One pull is told of several times; between two of them the kubelet waits.
+function refusalCounter(): (step: StartStep) => step is Extract<StartStep, { kind: "refused" }> {
+  let [pulls, isTold] = [0, false];
+  return (step): step is Extract<StartStep, { kind: "refused" }> => {
+    const isRefused = step.kind === "refused" && !step.isBackOff;
+    if (isRefused && !isTold) pulls++;
+    isTold = isRefused;
+    return step.kind === "refused" && pulls > 1;
+  };
+}
+
+async function unlessHopeless<T>(
+  ground: KubernetesGround,
+  options: HearComplaintsOptions,
+  running: Promise<T>,
+): Promise<T> {
+  const leaving = new AbortController();
+  const signal = AbortSignal.any([options.signal, leaving.signal]);
+  try {
+    return await Promise.race([running, hearComplaints(ground, { ...options, signal })]);
+  } finally {
+    leaving.abort();
+  }
 }
 
 async function bounded<T>(
@@ -77,7 +114,7 @@ async function bounded<T>(
 }
 
 function allocationFailure(label: string, words: string): RolloutError {
-  return new RolloutError("resource_allocation_failed", `${label} did not start: it ${words || "waits for a node"}`, {
+  return new RolloutError("resource_allocation_failed", `${label} did not start: it ${words || unseen}`, {
     hint: "free or add nodes, ask for less, or wait longer with provider_config.schedule_limit_sec",
     transient: true,
   });

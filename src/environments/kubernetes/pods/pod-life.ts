@@ -1,60 +1,92 @@
+import type { Clock } from "../../../base/clock.ts";
 import { RolloutError } from "../../../base/rollout-error.ts";
+import { startDeadline } from "../../../engine/deadline.ts";
 import { conditionOf, mainState, type Pod } from "./pod.ts";
 import type { PodWatch } from "./pod-watch.ts";
+
+const reasonLimitMs = 5000;
+// It has lived for as long as its `activeDeadlineSeconds`.
+const deadlineReason = "DeadlineExceeded";
 
 /** How a Pod ended that was not asked to. */
 export interface PodEnd {
   readonly words: string;
-  /** The memory limit killed its main process, and with it all that ran. */
-  readonly isOutOfMemory: boolean;
+  /** The limit of its own that it has passed, so that all that ran in it was killed; null when there is none. */
+  readonly overLimit: "memory" | "storage" | null;
+  /** Whether another Pod may fare better. */
+  readonly isPassing: boolean;
 }
+
+// Of a Pod's own limit; a node in need says that it was low on something.
+const overStorage = /storage.* exceeds .*limit|exceeded its .*storage limit|EmptyDir volume .* exceeds/;
 
 /** How a Pod ended, as the cluster tells it; null while it runs. */
 export function endOf(pod: Pod | null): PodEnd | null {
-  if (pod === null) return { words: "was deleted by someone else", isOutOfMemory: false };
-  const { status } = pod;
+  const lost = { overLimit: null, isPassing: true } as const;
+  if (pod === null) return { ...lost, words: "was deleted by someone else" };
+  const { phase = "", reason = "", message = "" } = pod.status ?? {};
   const disruption = conditionOf(pod, "DisruptionTarget");
   const terminated = mainState(pod)?.terminated;
-  const isOutOfMemory = terminated?.reason === "OOMKilled";
-  const cause =
-    disruption?.status === "True" ? [disruption.reason, disruption.message] : [status?.reason, status?.message];
+  if (terminated?.reason === "OOMKilled") {
+    return { words: "was killed by its memory limit (OOMKilled)", overLimit: "memory", isPassing: false };
+  }
+  if (reason === "Evicted" && overStorage.test(message)) {
+    return { words: `was evicted: ${message.trim()}`, overLimit: "storage", isPassing: false };
+  }
+  const cause = disruption?.status === "True" ? [disruption.reason, disruption.message] : [reason, message];
   const why = cause.filter((word) => word !== undefined && word !== "").join(": ");
-  if (isOutOfMemory) return { words: "was killed by its memory limit (OOMKilled)", isOutOfMemory };
-  if (status?.phase === "Failed" || status?.phase === "Succeeded" || terminated !== undefined) {
+  if (phase === "Failed" || phase === "Succeeded" || terminated !== undefined) {
     const own = terminated ? `its main process ended with ${terminated.exitCode ?? "an unknown code"}` : "";
-    return {
-      words: `has ended: ${[why, own].filter((word) => word !== "").join("; ") || "no reason is given"}`,
-      isOutOfMemory,
-    };
+    const words = `has ended: ${[why, own].filter((word) => word !== "").join("; ") || "no reason is given"}`;
+    return { words, overLimit: null, isPassing: reason !== deadlineReason };
   }
   if (pod.metadata.deletionTimestamp !== undefined) {
-    return { words: `is being deleted${why === "" ? " by someone else" : `: ${why}`}`, isOutOfMemory };
+    return { ...lost, words: `is being deleted${why === "" ? " by someone else" : `: ${why}`}` };
   }
   return null;
+}
+
+// A container that has ended is told of before the reason why its Pod did.
+function isWholeStory(pod: Pod | null): boolean {
+  if (pod === null || pod.metadata.deletionTimestamp !== undefined) return true;
+  const { phase } = pod.status ?? {};
+  return phase === "Failed" || phase === "Succeeded" || mainState(pod)?.terminated?.reason === "OOMKilled";
 }
 
 /** Knows whether a Pod still runs. */
 export class PodLife {
   readonly name: string;
   readonly #watch: PodWatch;
+  readonly #clock: Clock;
 
-  constructor(watch: PodWatch, name: string) {
+  constructor(watch: PodWatch, name: string, clock: Clock) {
     this.#watch = watch;
     this.name = name;
+    this.#clock = clock;
   }
 
-  /** How it ended; null while it runs, as far as the watch has told. */
-  get end(): PodEnd | null {
-    return endOf(this.#watch.get(this.name));
+  /** True once it has ended, as far as the watch has told. */
+  get isOver(): boolean {
+    return endOf(this.#watch.get(this.name)) !== null;
   }
 
-  /** Resolves with its end; rejects with the signal's reason. */
-  whenEnded(signal: AbortSignal): Promise<PodEnd> {
-    return this.#watch.wait(this.name, (pod) => endOf(pod) ?? undefined, signal);
+  /** Resolves with its end, as soon as that is known with its reason; rejects with the signal's reason. */
+  async whenEnded(signal: AbortSignal): Promise<PodEnd> {
+    const first = await this.#watch.wait(this.name, (pod) => endOf(pod) ?? undefined, signal);
+    using limit = startDeadline({ clock: this.#clock, limitMs: reasonLimitMs, parent: signal, what: "its reason" });
+    try {
+      const isTold = (pod: Pod | null): true | undefined => isWholeStory(pod) || undefined;
+      await this.#watch.wait(this.name, isTold, limit.signal);
+    } catch {
+      // Then there is none.
+      signal.throwIfAborted();
+    }
+    return endOf(this.#watch.get(this.name)) ?? first;
   }
 
   /** What to throw when it has ended. */
-  lost({ words }: PodEnd): RolloutError {
-    return new RolloutError("environment_lost", `the Pod ${this.name} ${words}`, { transient: true });
+  lost({ words, isPassing }: PodEnd): RolloutError {
+    const hint = words.includes(deadlineReason) ? "let Pods live longer with provider_config.deadline_sec" : undefined;
+    return new RolloutError("environment_lost", `the Pod ${this.name} ${words}`, { transient: isPassing, hint });
   }
 }

@@ -1,27 +1,37 @@
 import { RolloutError, type ErrorCode } from "../../../base/rollout-error.ts";
 import { conditionOf, mainState, type Pod } from "./pod.ts";
+import { hasPullSecrets, pullAnswer } from "./pull-answer.ts";
 
 const toolsHint = "use an image that has `sh`, `sleep` and `bash`, which runs the scripts";
-
-// What registries say for good; all else may be the network's fault and is left to the kubelet to try again.
-const definitePull =
-  /not found|manifest unknown|unauthorized|denied|forbidden|invalid|no match for platform|unsupported/i;
+const loginHint = "name a secret with a login of the registry in provider_config.image_pull_secrets";
+const secretHint = "the registry does not take the login of the Pod's pull secrets, or no such secret is there";
 
 // A runtime that is not there at the moment, in the kubelet's words; it is asked again until it is.
-const runtimeAway = /rpc error: code = (Unavailable|Canceled|DeadlineExceeded)|\.sock: connect: |transport is closing/;
+const runtimeAway =
+  /rpc error: code = (Unavailable|Canceled|DeadlineExceeded)|\.sock: connect: |transport is closing|error reading from server/;
+// What TERM and KILL leave; nobody knows who sent them.
+const killedCodes: readonly (number | undefined)[] = [137, 143];
 
 /** How far a Pod has come on its way to run. */
 export type StartStep =
   | { readonly kind: "running" }
-  /** It has no node yet; the words are the scheduler's. */
+  /** It has no node yet; the words are the scheduler's, once it has looked. */
   | { readonly kind: "unscheduled"; readonly words: string }
   /** It has a node, where its image is pulled and its container made. */
   | { readonly kind: "starting"; readonly words: string }
+  /** The registry refused a node that may not have seen the pull secrets yet; in a back-off it waits to ask again. */
+  | {
+      readonly kind: "refused";
+      readonly words: string;
+      readonly isBackOff: boolean;
+      /** What it is when the node is refused again. */
+      readonly error: RolloutError;
+    }
   | { readonly kind: "failed"; readonly error: RolloutError };
 
 /** Reads how far a Pod has come; what cannot become better is a failure. */
 export function startStep(pod: Pod | null, name: string): StartStep {
-  const fail = (code: ErrorCode, words: string, transient: boolean, hint?: string): StartStep => ({
+  const fail: Fail = (code, words, transient, hint) => ({
     kind: "failed",
     error: new RolloutError(code, `${name} did not start: ${words}`, { transient, hint }),
   });
@@ -29,7 +39,9 @@ export function startStep(pod: Pod | null, name: string): StartStep {
   const { status } = pod;
   const words = [status?.reason, status?.message].filter((word) => word !== undefined && word !== "").join(": ");
   const state = mainState(pod);
-  if (state?.terminated !== undefined) return judgeEnd(state.terminated, fail);
+  // One that was ended by others says so elsewhere.
+  const isOthersDoing = (status?.reason ?? "") !== "" || pod.metadata.deletionTimestamp !== undefined;
+  if (state?.terminated !== undefined && !isOthersDoing) return judgeEnd(state.terminated, fail);
   if (status?.phase === "Failed") {
     const isFull = /^OutOf|^Evicted$|^Preempt/.test(status.reason ?? "");
     return fail(
@@ -45,14 +57,19 @@ export function startStep(pod: Pod | null, name: string): StartStep {
   if (state?.running !== undefined) return { kind: "running" };
   const scheduled = conditionOf(pod, "PodScheduled");
   if (scheduled?.status !== "True") {
-    return { kind: "unscheduled", words: scheduled?.message ?? "the scheduler has not looked at it" };
+    return { kind: "unscheduled", words: scheduled?.message ?? "" };
   }
-  return judgeWaiting(state?.waiting ?? {}, fail);
+  return judgeWaiting(state?.waiting ?? {}, hasPullSecrets(pod), fail);
 }
 
-type Fail = (code: ErrorCode, words: string, transient: boolean, hint?: string) => StartStep;
+type Failed = Extract<StartStep, { kind: "failed" }>;
+type Fail = (code: ErrorCode, words: string, transient: boolean, hint?: string) => Failed;
 
-function judgeWaiting({ reason = "", message = "" }: { reason?: string; message?: string }, fail: Fail): StartStep {
+function judgeWaiting(
+  { reason = "", message = "" }: { reason?: string; message?: string },
+  hasSecrets: boolean,
+  fail: Fail,
+): StartStep {
   const words = [reason, message].filter((word) => word !== "").join(": ");
   if (runtimeAway.test(message)) return { kind: "starting", words };
   switch (reason) {
@@ -61,10 +78,9 @@ function judgeWaiting({ reason = "", message = "" }: { reason?: string; message?
     case "ImageInspectError":
       return fail("image_pull_failed", words, false);
     case "ErrImagePull":
-      return definitePull.test(message) ? fail("image_pull_failed", words, false) : { kind: "starting", words };
     case "ImagePullBackOff":
     case "RegistryUnavailable":
-      return fail("image_pull_failed", words, !definitePull.test(message.replace(/^Back-off/, "")));
+      return judgePull(reason, message, hasSecrets, fail);
     case "CreateContainerConfigError":
       return fail("config_invalid", words, false, "the settings of provider_config and the image do not fit together");
     case "CreateContainerError":
@@ -75,6 +91,19 @@ function judgeWaiting({ reason = "", message = "" }: { reason?: string; message?
     default:
       return { kind: "starting", words };
   }
+}
+
+function judgePull(reason: string, message: string, hasSecrets: boolean, fail: Fail): StartStep {
+  const words = message === "" ? reason : `${reason}: ${message}`;
+  const answer = pullAnswer(message);
+  if (answer === "refused") {
+    const { error } = fail("image_pull_failed", words, false, hasSecrets ? secretHint : loginHint);
+    const isBackOff = reason !== "ErrImagePull";
+    // A kubelet that has not yet heard of a secret asks as nobody.
+    return hasSecrets ? { kind: "refused", words, isBackOff, error } : { kind: "failed", error };
+  }
+  if (answer === "passing" && reason === "ErrImagePull") return { kind: "starting", words };
+  return fail("image_pull_failed", words, answer === "passing");
 }
 
 function judgeEnd(
@@ -90,12 +119,15 @@ function judgeEnd(
       "ask for more memory in task.toml",
     );
   }
+  if (runtimeAway.test(message)) return fail("environment_start_failed", words, true);
   if (reason === "StartError" || reason === "ContainerCannotRun") {
     if (/memory/i.test(message) && /limit|cgroup|usage/i.test(message)) {
       return fail("task_unfit", words, false, "ask for more memory in task.toml");
     }
     return fail(isToolMissing(message) ? "task_unfit" : "environment_start_failed", words, false, toolsHint);
   }
+  if (killedCodes.includes(exitCode))
+    return fail("environment_start_failed", `its first process was killed: ${words}`, true);
   return fail(
     "task_unfit",
     `the first process, sleep, ended at once with exit code ${exitCode ?? "unknown"}: ${words}`,

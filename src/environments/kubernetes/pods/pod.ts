@@ -8,7 +8,7 @@ export interface Pod {
     readonly annotations?: Readonly<Record<string, string>>;
     readonly deletionTimestamp?: string;
   };
-  readonly spec?: { readonly nodeName?: string };
+  readonly spec?: { readonly nodeName?: string; readonly imagePullSecrets?: readonly { readonly name?: string }[] };
   readonly status?: PodStatus;
 }
 
