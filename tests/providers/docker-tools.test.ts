@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Environment } from "../../src/environments/environment.ts";
 import { changedTools } from "../../src/environments/docker/tools/changed-tools.ts";
@@ -34,6 +35,20 @@ for (const { name, env, reason } of await findEngines()) {
       await run(environment, "head -c 8000000 /dev/urandom > /usr/bin/anything; cp -p /bin/bash /usr/lib/bash");
       expect(await changes(environment)).toEqual([]);
     });
+
+    on(
+      "what was looked at ahead serves the look, and is gone with the container",
+      async ({ create, run, provider }) => {
+        const labels = { "rollout.test": randomUUID() };
+        const [one, other] = [await create({ labels }), await create({ labels })];
+        one.expectLook?.();
+        await run(one, "echo > /etc/ld.so.preload");
+        expect(await changes(one)).toEqual(["/etc/ld.so.preload"]);
+        other.expectLook?.();
+        await Promise.all([one.destroy(never), other.destroy(never)]);
+        await expect.poll(() => provider.findEnvironments(labels, never), { timeout: 20_000 }).toEqual([]);
+      },
+    );
 
     on("one that only looks the same is seen, also where many files were written", async ({ create, run }) => {
       const [one, other] = [await create(), await create()];

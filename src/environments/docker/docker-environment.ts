@@ -66,6 +66,7 @@ export class DockerEnvironment implements Environment {
   #state: "running" | "frozen" | "halted" | "stopped" | "destroyed" = "running";
   #endedMs: number | null = null;
   #removal: Promise<void> | null = null;
+  #lookAhead: Promise<unknown> | null = null;
 
   constructor(options: DockerEnvironmentOptions) {
     const { ground, id } = options;
@@ -151,6 +152,12 @@ export class DockerEnvironment implements Environment {
     return this.#ask("exec_failed", "looking at the tools", signal, () => changedTools(tools, signal));
   }
 
+  expectLook(): void {
+    const { root, imageTools, borrow } = this.#options;
+    // Whatever goes wrong is told when the tools are looked at.
+    if (root === null) this.#lookAhead ??= imageTools.find(borrow).catch(() => {});
+  }
+
   async freeze(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertThere();
@@ -209,7 +216,8 @@ export class DockerEnvironment implements Environment {
     const { ground, id } = this.#options;
     this.#removal ??= removeContainer(ground, id, signal).then(() => this.#options.logs?.remove());
     try {
-      await this.#removal;
+      // A container that is still borrowed would outlive a job that is cancelled.
+      await Promise.all([this.#removal, this.#lookAhead]);
     } catch (error) {
       this.#removal = null;
       signal.throwIfAborted();

@@ -89,12 +89,19 @@ export async function collectToolMarks(
 
 /**
  * Where to look again when the image has those marks: at all that it has, and where a new file would come before one of
- * them. A library under a name that the image has elsewhere is loaded by nothing.
+ * them or take its place. A library under a name that the image has elsewhere is loaded by nothing.
  */
 export function pathsToLookAt(image: ToolMarks): string[] {
   const isBehindLink = (path: string): boolean => image.get(posix.dirname(path))?.startsWith(linkMark) ?? false;
-  const absent = [...shells, preloadPath].filter((path) => !image.has(path) && !isBehindLink(path));
+  const absent = [...shells, preloadPath].filter(
+    (path) => !image.has(path) && !isBehindLink(path) && !isLinkedTo(path),
+  );
   return [...image.keys(), ...absent];
+}
+
+// Nobody calls these by their own names: links that have marks themselves lead to them.
+function isLinkedTo(path: string): boolean {
+  return ["dash", "busybox"].includes(posix.basename(path));
 }
 
 /** The mark of what stands at a path; null for what has none, as nothing and directories have. */

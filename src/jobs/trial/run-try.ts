@@ -33,6 +33,7 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
   let outcome: VerifierOutcome & { readonly thrown: unknown };
   try {
     environment = await setUpEnvironment(state, lease);
+    if (looksAtTools(state)) environment.expectLook?.();
     const failure = (await setUpAgent(state, environment)) ?? (await executeAgent(state, environment));
     warnOfRefusals(state, environment);
     const marked = failure ? { reward: null, failure } : await verify(state, environment, lease);
@@ -214,16 +215,23 @@ function openWorkspace(
   return { workspace, failure: () => failure, hasRun: () => hasRun };
 }
 
+function isVerifiedApart({ context, task }: TryState): boolean {
+  return (context.job.verifier.environment ?? task.config.verifier.environment) === "separate";
+}
+
+function looksAtTools(state: TryState): boolean {
+  return !state.context.job.verifier.disable && !isVerifiedApart(state);
+}
+
 async function verify(state: TryState, environment: Environment, lease: EnvironmentLease): Promise<VerifierOutcome> {
   const { context, task, trial } = state;
   const { job } = context;
   const isKilled = (job.verifier.leftovers ?? task.config.verifier.leftovers) === "kill";
-  const isSeparate = (job.verifier.environment ?? task.config.verifier.environment) === "separate";
-  const looksAtTools = !job.verifier.disable && !isSeparate;
+  const isSeparate = isVerifiedApart(state);
   const list = (): Promise<readonly ProcessInfo[]> =>
     callEnvironment(context, "listing processes", (signal) => environment.listProcesses(signal));
   // What is about to be ended may change them until then.
-  const looking = looksAtTools && !isKilled ? distrustTools(state, environment) : null;
+  const looking = looksAtTools(state) && !isKilled ? distrustTools(state, environment) : null;
   [state.leftovers] = await Promise.all([list(), looking, isSeparate ? null : lookForRoom(state, environment)]);
   if (isKilled && state.leftovers.length > 0)
     await callEnvironment(context, "ending processes", (signal) => environment.killProcesses(signal));

@@ -2,6 +2,9 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Insert, SqlSession, SqlValue } from "../sql/sql-database.ts";
 import { sqliteError } from "./sqlite-error.ts";
 
+// So many rows go with one statement: beyond that there is nothing to gain.
+const mostRows = 16;
+
 interface Question {
   readonly statement: StatementSync;
   readonly names: readonly string[];
@@ -13,7 +16,7 @@ export class SqliteSession implements SqlSession {
   readonly #location: string;
   readonly #statements = new Map<string, StatementSync>();
   readonly #questions = new Map<string, Question>();
-  readonly #inserts = new Map<Insert, string>();
+  readonly #inserts = new Map<Insert, string[]>();
 
   constructor(connection: DatabaseSync, location: string) {
     this.#connection = connection;
@@ -34,21 +37,23 @@ export class SqliteSession implements SqlSession {
 
   async insert(into: Insert, rows: readonly (readonly SqlValue[])[]): Promise<number> {
     return this.#call(() => {
-      const statement = this.#prepare(this.#insertOf(into));
       let written = 0;
-      for (const row of rows) written += Number(statement.run(...row).changes);
+      for (let at = 0; at < rows.length; at += mostRows) {
+        const some = rows.slice(at, at + mostRows);
+        const statement = this.#prepare(this.#insertOf(into, some.length));
+        written += Number(statement.run(...some.flat()).changes);
+      }
       return written;
     });
   }
 
-  #insertOf(into: Insert): string {
-    const known = this.#inserts.get(into);
-    if (known !== undefined) return known;
+  #insertOf(into: Insert, count: number): string {
+    let known = this.#inserts.get(into);
+    if (known === undefined) this.#inserts.set(into, (known = []));
     const names = Object.keys(into.columns);
-    const places = names.map(() => "?").join(", ");
-    const sql = `INSERT INTO ${into.table} (${names.join(", ")}) VALUES (${places}) ${into.onConflict}`;
-    this.#inserts.set(into, sql);
-    return sql;
+    const row = `(${names.map(() => "?").join(", ")})`;
+    return (known[count] ??=
+      `INSERT INTO ${into.table} (${names.join(", ")}) VALUES ${Array(count).fill(row).join(", ")} ${into.onConflict}`);
   }
 
   #prepare(sql: string): StatementSync {
