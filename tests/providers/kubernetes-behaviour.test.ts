@@ -1,28 +1,19 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, type TestContext } from "vitest";
-import { RolloutError } from "../../src/base/rollout-error.ts";
 import { collect, runScript } from "../../src/environments/conformance/run-command.ts";
 import type { Environment } from "../../src/environments/environment.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { findCluster } from "../kubernetes-rig/find-cluster.ts";
 import { makeDirectory, openRoom } from "./kubernetes/cluster-room.ts";
 import { openCuttableWay, type CuttableWay } from "./kubernetes/cuttable-way.ts";
+import { failureOf } from "./kubernetes/failure-of.ts";
 
 const never = new AbortController().signal;
 const cluster = await findCluster();
 
 function needsCluster(context: TestContext): void {
   if (cluster.reason !== null) cannotRun(context, cluster.reason);
-}
-
-async function failureOf(work: Promise<unknown>): Promise<RolloutError> {
-  const error: unknown = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(RolloutError);
-  return error as RolloutError;
 }
 
 async function openWay(): Promise<CuttableWay> {

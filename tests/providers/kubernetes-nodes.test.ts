@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test, type TestContext } from "vitest";
-import { RolloutError } from "../../src/base/rollout-error.ts";
 import { runCommand } from "../../src/environments/conformance/run-command.ts";
 import type { Environment } from "../../src/environments/environment.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
@@ -8,6 +7,7 @@ import { fakeNodeKey, startFakeNode, type FakeNode } from "../kubernetes-rig/fak
 import { openFaultyApi } from "../kubernetes-rig/fake-node/faulty-api.ts";
 import { findCluster } from "../kubernetes-rig/find-cluster.ts";
 import { openApi, openRoom } from "./kubernetes/cluster-room.ts";
+import { failureOf } from "./kubernetes/failure-of.ts";
 
 const never = new AbortController().signal;
 const cluster = await findCluster();
@@ -43,15 +43,6 @@ async function startOnNode(context: TestContext): Promise<{ node: FakeNode; envi
     await api.json({ method: "DELETE", path, json: { gracePeriodSeconds: 0 }, signal: never }).catch(() => {});
   });
   return { node, environment };
-}
-
-async function failureOf(work: Promise<unknown>): Promise<RolloutError> {
-  const error: unknown = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(RolloutError);
-  return error as RolloutError;
 }
 
 test("a node that falls silent loses its Pods, in the cluster's words", { timeout: testLimitMs }, async (context) => {

@@ -9,6 +9,7 @@ import { cannotRun } from "../e2e/rollout-cli.ts";
 import { adminKubeconfig, nodeName } from "../kubernetes-rig/cluster-places.ts";
 import { findCluster, testImage } from "../kubernetes-rig/find-cluster.ts";
 import { openApi, openRoom, testLimits } from "./kubernetes/cluster-room.ts";
+import { failureOf } from "./kubernetes/failure-of.ts";
 import { openKubernetes } from "./kubernetes/open-kubernetes.ts";
 
 const never = new AbortController().signal;
@@ -17,15 +18,6 @@ const pods = "/api/v1/namespaces/default/pods";
 
 function needsCluster(context: TestContext): void {
   if (cluster.reason !== null) cannotRun(context, cluster.reason);
-}
-
-async function failureOf(work: Promise<unknown>): Promise<RolloutError> {
-  const error: unknown = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(RolloutError);
-  return error as RolloutError;
 }
 
 async function makeObject(api: KubeClient, path: string, json: Record<string, unknown>): Promise<void> {

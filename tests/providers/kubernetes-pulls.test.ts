@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test, type TestContext } from "vitest";
-import { RolloutError } from "../../src/base/rollout-error.ts";
 import { runScript } from "../../src/environments/conformance/run-command.ts";
 import { addresses } from "../kubernetes-rig/cluster-places.ts";
 import { findCluster, testImage } from "../kubernetes-rig/find-cluster.ts";
 import { publishImage } from "../kubernetes-rig/start-cluster.ts";
 import { needsOwnRegistry, privateLogins } from "./kubernetes/build-room.ts";
 import { openApi, openRoom, type ClusterRoom } from "./kubernetes/cluster-room.ts";
+import { failureOf } from "./kubernetes/failure-of.ts";
 
 const never = new AbortController().signal;
 const cluster = await findCluster();
@@ -27,15 +27,6 @@ async function makeSecret(name: string, logins: string): Promise<void> {
     const gone = await openApi(cluster.env);
     await gone.json({ method: "DELETE", path: `${secrets}/${name}`, signal: never }).catch(() => {});
   });
-}
-
-async function failureOf(work: Promise<unknown>): Promise<RolloutError> {
-  const error: unknown = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(RolloutError);
-  return error as RolloutError;
 }
 
 test("an image that its registry does not have fails at the first answer", async (context) => {
