@@ -78,6 +78,22 @@ test("the job in the README is valid and has fifteen lines", () => {
   expect(job.trimEnd().split("\n")).toHaveLength(15);
 });
 
+test("the experiment in the README runs as it stands", (context) => {
+  if (pythonVersion() === null) cannotRun(context, "there is no python3 >= 3.10 here");
+  const checkout = makeCheckout();
+  const [experiment = ""] = fences(readme, "py");
+  writeFileSync(join(checkout, "spam.py"), experiment);
+  const examples = [
+    { input: "You won a prize!", output: "spam" },
+    { input: "Lunch?", output: "ham" },
+  ];
+  writeFileSync(join(checkout, "mails.jsonl"), examples.map((example) => JSON.stringify(example)).join("\n"));
+  const command = /^# rollout (.*)$/m.exec(experiment)?.[1] ?? "";
+  const { status, stdout, stderr } = run(`bin/rollout ${command}`, checkout);
+  expect(status, stderr).toBe(0);
+  expect(stdout).toMatch(/correct.*100/);
+});
+
 test("every relative link leads to a file, and its fragment to a heading", () => {
   const files = globSync("**/*.md", {
     cwd: root,
