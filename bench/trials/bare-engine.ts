@@ -44,7 +44,7 @@ export async function openBareEngine({
     const images = JSON.parse(String(await call("GET", "/images/json"))) as readonly Image[];
     // What was built for a task may be removed by whoever built it.
     const lasting = images.filter(({ RepoTags: tags }) => !tags?.some((tag) => tag.startsWith("rollout-")));
-    const fitting = wanted === undefined ? lasting : lasting.filter(({ RepoTags: tags }) => tags?.includes(wanted));
+    const fitting = wanted === undefined ? lasting : images.filter(({ RepoTags: tags }) => tags?.includes(wanted));
     const image = fitting.toSorted((a, b) => a.Size - b.Size)[0];
     if (image === undefined) return `the engine at ${host} has no image${wanted === undefined ? "" : ` ${wanted}`}`;
     const archives = makeArchives(directory, taskDirectory);

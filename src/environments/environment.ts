@@ -205,8 +205,6 @@ export interface Environment {
    * where that cannot be told.
    */
   changedTools?(signal: AbortSignal): Promise<readonly string[]>;
-  /** Told before the agent runs when the tools will be looked at behind it: what that takes of the image can be found meanwhile. */
-  expectLook?(): void;
   /** What can still be written in it; null, or absent, where no limit of its own bounds that, or nobody can tell. */
   freeBytes?(signal: AbortSignal): Promise<number | null>;
   /** Only asked for policies that the capability `network` names. What runs already is bound by it too. */

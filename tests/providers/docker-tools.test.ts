@@ -40,11 +40,10 @@ for (const { name, env, reason } of await findEngines()) {
       "what was looked at ahead serves the look, and is gone with the container",
       async ({ create, run, provider }) => {
         const labels = { "rollout.test": randomUUID() };
-        const [one, other] = [await create({ labels }), await create({ labels })];
-        one.expectLook?.();
+        const place = [{ kind: "directory", target: "/box" }] as const;
+        const [one, other] = [await create({ labels, place }), await create({ labels, place })];
         await run(one, "echo > /etc/ld.so.preload");
         expect(await changes(one)).toEqual(["/etc/ld.so.preload"]);
-        other.expectLook?.();
         await Promise.all([one.destroy(never), other.destroy(never)]);
         await expect.poll(() => provider.findEnvironments(labels, never), { timeout: 20_000 }).toEqual([]);
       },

@@ -2,19 +2,28 @@ import { posix } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { Placement } from "../environment.ts";
 
+/** What is put at a place, or with the kind `remove` taken away from it. */
+export interface Placed {
+  readonly kind: string;
+  readonly target: string;
+}
+
 /** Placements that can be made together: first everything in their way is removed, then all of them are written. */
-export interface PlacementGroup {
+export interface PlacementGroup<Item extends Placed = Placement> {
   /** Mount points that are emptied, because they cannot be removed. */
   readonly emptied: readonly string[];
   readonly removed: readonly string[];
   /** Directories that must exist before. */
   readonly parents: readonly string[];
-  readonly items: readonly Placement[];
+  readonly items: readonly Item[];
 }
 
 /** Groups placements in their order; what lies in, above or at another one's target comes in a later group. */
-export function planPlacements(items: readonly Placement[], mountPoints: ReadonlySet<string>): PlacementGroup[] {
-  const groups: Placement[][] = [];
+export function planPlacements<Item extends Placed = Placement>(
+  items: readonly Item[],
+  mountPoints: ReadonlySet<string>,
+): PlacementGroup<Item>[] {
+  const groups: Item[][] = [];
   for (const given of items) {
     const item = { ...given, target: checkTarget(given.target) };
     const last = groups.at(-1);

@@ -1,13 +1,17 @@
 import { RolloutError } from "../../base/rollout-error.ts";
 import { checkTarget, overlap, planPlacements } from "../archive/plan-placements.ts";
+import { requireSource } from "../archive/require-source.ts";
 import type { CopyFromRequest, CopyReport, Placement } from "../environment.ts";
+import type { ToolMarks } from "../integrity/tool-marks.ts";
 import { hasStatus } from "./connection/engine-error.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import type { ContainerCommands } from "./container-commands.ts";
 import type { ContainerLife } from "./container-life.ts";
 import type { ContainerRoot } from "./container-root.ts";
 import type { ContainerStillness } from "./container-stillness.ts";
-import { copyIn, findStanding } from "./copy-in.ts";
+import { holdPlacements, type HeldPlacement } from "./carried/held-placement.ts";
+import { planPlacingScript } from "./carried/placing-script.ts";
+import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
 import { logsPath, type LogVolume } from "./log-volume.ts";
 
@@ -18,7 +22,7 @@ export interface FileWays {
   /** Its files as this machine sees them, when it does. */
   readonly root: ContainerRoot | null;
   /** What has to be in place before anybody looks; it travels with the first things that do. */
-  readonly pending: readonly Placement[];
+  readonly pending: readonly (HeldPlacement | Placement)[];
   /** Paths where the image or the job mounts something; it can be emptied, and not removed. */
   readonly mountPoints: readonly string[];
   /** Where something stands in a container of that image before the first command. */
@@ -34,10 +38,12 @@ export interface ContainerFilesOptions extends FileWays {
   readonly isRunning: () => boolean;
 }
 
+type Pending = HeldPlacement | Placement;
+
 /** Puts files into a container and takes them out, each by the cheapest way that is safe: the mounted logs, its root as this machine sees it, or the engine. */
 export class ContainerFiles {
   readonly #options: ContainerFilesOptions;
-  #pending: readonly Placement[];
+  #pending: readonly Pending[];
   #placing: Promise<void> = Promise.resolve();
   /** Everything is as the image has it. */
   #isFresh = true;
@@ -54,16 +60,15 @@ export class ContainerFiles {
 
   /** Puts everything in place, what was left for later first. */
   async place(items: readonly Placement[], signal: AbortSignal): Promise<void> {
-    // Nobody looks before the next command, and what comes with it may make this cheaper.
-    if (this.#options.root === null && items.length > 0 && items.every(({ kind }) => kind === "remove")) {
-      for (const { target } of items) checkTarget(target);
-      this.#pending = [...this.#pending, ...items];
-      return;
-    }
     // One after the other: what was left for later may take away what stands where others put theirs.
-    const placing = this.#placing.then(() => this.#placeNext(items, signal));
+    const placing = this.#placing.then(() => this.#placeOrHold(items, signal));
     this.#placing = placing.catch(() => {});
     await placing;
+  }
+
+  /** Something was left for later. */
+  get hasPending(): boolean {
+    return this.#pending.length > 0;
   }
 
   /** Puts in place what was left for later; to be called before anybody looks. */
@@ -72,25 +77,13 @@ export class ContainerFiles {
     if (this.#pending.length > 0) await this.place([], signal);
   }
 
-  /** The removals that are left for later, for a command that begins with them; none while anything else is left. */
-  async takeRemovals(): Promise<readonly string[]> {
+  /** What was left for later as a script for the command that is about to start; null when there is nothing, or it takes the engine. */
+  async takePending(tools: ToolMarks): Promise<string | null> {
     await this.#placing;
-    const isRemoval = ({ kind, target }: Placement): boolean => kind === "remove" && !this.#isMounted(target);
-    if (!this.#pending.every(isRemoval)) return [];
-    const paths = this.#pending.map(({ target }) => checkTarget(target));
-    this.#pending = [];
-    return [...new Set(paths)];
-  }
-
-  /** Leaves removals for later once more. */
-  giveBack(removals: readonly string[]): void {
-    this.#pending = [...removals.map((target) => ({ kind: "remove", target }) as const), ...this.#pending];
-  }
-
-  /** Those of some paths where something stands, as the engine sees it. */
-  findStanding(paths: readonly string[], signal: AbortSignal): Promise<string[]> {
-    const { engine, id } = this.#options;
-    return findStanding(paths, { engine, id, known: null, signal });
+    if (this.#pending.length === 0 || !this.#pending.every(isHeld)) return null;
+    const script = planPlacingScript(planPlacements(this.#pending, new Set(this.#mounted)), tools);
+    if (script !== null) this.#pending = [];
+    return script;
   }
 
   /** Copies something out; rejects with `not_found` when there is nothing. */
@@ -106,6 +99,19 @@ export class ContainerFiles {
       await life.assertAlive();
       throw new RolloutError("not_found", `there is nothing at ${source} in the environment`, { cause: error });
     }
+  }
+
+  // Nobody looks before the next command, which can put small things in place at next to no cost.
+  async #placeOrHold(items: readonly Placement[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    for (const item of items) if (item.kind === "tree") await requireSource(item.source);
+    const { root, stillness } = this.#options;
+    const isRemoval = items.length > 0 && items.every(({ kind }) => kind === "remove");
+    // Somebody who runs may be waiting for it.
+    const mayWait = root === null && items.length > 0 && (isRemoval || stillness.isIdle);
+    const held = mayWait ? await holdPlacements(items, signal) : null;
+    if (held === null) return this.#placeNext(items, signal);
+    this.#pending = [...this.#pending, ...held];
   }
 
   async #placeNext(items: readonly Placement[], signal: AbortSignal): Promise<void> {
@@ -125,9 +131,9 @@ export class ContainerFiles {
   }
 
   // Removals that have nothing to do with what is placed can go on waiting for the next command.
-  #planLater(items: readonly Placement[]): readonly Placement[] {
+  #planLater(items: readonly Pending[]): readonly Pending[] {
     if (this.#options.root !== null) return [];
-    const isApart = (item: Placement): boolean =>
+    const isApart = (item: Pending): boolean =>
       items.every((other) => other === item || !overlap(checkTarget(other.target), checkTarget(item.target)));
     return items.filter((item) => item.kind === "remove" && !this.#isMounted(item.target) && isApart(item));
   }
@@ -141,10 +147,9 @@ export class ContainerFiles {
     return logs === null ? mountPoints : [...mountPoints, logsPath];
   }
 
-  async #placeAll(items: readonly Placement[], signal: AbortSignal): Promise<void> {
-    const { engine, id, commands, root, standing, stillness, isRunning } = this.#options;
-    if (root !== null && isRunning() && (await root.tryUnlink(items))) return;
-    const rest = await this.#placeFromOutside(items, signal);
+  async #placeAll(items: readonly Pending[], signal: AbortSignal): Promise<void> {
+    const { engine, id, commands, standing, stillness } = this.#options;
+    const rest = areUnread(items) ? await this.#placeFromOutside(items, signal) : items;
     if (rest.length === 0) return;
     const known = this.#isFresh ? standing : null;
     this.#isFresh = false;
@@ -154,6 +159,7 @@ export class ContainerFiles {
   // What this machine can reach itself; gives back the rest.
   async #placeFromOutside(items: readonly Placement[], signal: AbortSignal): Promise<readonly Placement[]> {
     const { logs, root, stillness, isRunning } = this.#options;
+    if (root !== null && isRunning() && (await root.tryUnlink(items))) return [];
     if (logs === null || planPlacements(items, new Set()).length !== 1) return items;
     const goesToLogs = items.some(({ target }) => logs.holds(target));
     if (!goesToLogs && root === null) return items;
@@ -163,4 +169,12 @@ export class ContainerFiles {
       return isReached ? [] : rest;
     }, signal);
   }
+}
+
+function isHeld(item: Pending): item is HeldPlacement {
+  return item.kind === "held" || item.kind === "remove";
+}
+
+function areUnread(items: readonly Pending[]): items is readonly Placement[] {
+  return items.every(({ kind }) => kind !== "held");
 }

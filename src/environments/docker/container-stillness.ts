@@ -44,7 +44,7 @@ export class ContainerStillness {
   whileStill<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { isRunning, pause, unpause } = this.#options;
     const held = this.#holding.then(async () => {
-      if (!isRunning() || this.#isIdle()) return work();
+      if (!isRunning() || this.isIdle) return work();
       await pause(signal);
       try {
         return await work();
@@ -56,8 +56,8 @@ export class ContainerStillness {
     return held;
   }
 
-  // Nothing runs beside the main process, and nothing can begin to but by a command of ours.
-  #isIdle(): boolean {
+  /** Nothing runs beside the main process, and nothing can begin to but by a command of ours. */
+  get isIdle(): boolean {
     return this.#running === 0 && this.#begunAtQuiet === this.#begun;
   }
 }

@@ -6,6 +6,7 @@ import { planPlacements, type PlacementGroup } from "../archive/plan-placements.
 import { requireSource } from "../archive/require-source.ts";
 import type { TreeEntry } from "../archive/tree-entry.ts";
 import type { Placement } from "../environment.ts";
+import type { HeldPlacement } from "./carried/held-placement.ts";
 import type { Engine } from "./connection/open-engine.ts";
 import { hasStatus } from "./connection/engine-error.ts";
 import type { ContainerCommands } from "./container-commands.ts";
@@ -26,7 +27,7 @@ export interface CopyInOptions {
 type StandingOptions = Pick<CopyInOptions, "engine" | "id" | "known" | "signal">;
 
 /** Puts things into a container by way of the engine. */
-export async function copyIn(items: readonly Placement[], options: CopyInOptions): Promise<void> {
+export async function copyIn(items: readonly (HeldPlacement | Placement)[], options: CopyInOptions): Promise<void> {
   for (const item of items) if (item.kind === "tree") await requireSource(item.source);
   for (const [index, group] of planPlacements(items, new Set(options.mounted)).entries()) {
     // What the first group has placed is only the engine's to tell.
@@ -34,7 +35,10 @@ export async function copyIn(items: readonly Placement[], options: CopyInOptions
   }
 }
 
-async function placeGroup({ emptied, removed, parents, items }: PlacementGroup, options: CopyInOptions): Promise<void> {
+async function placeGroup(
+  { emptied, removed, parents, items }: PlacementGroup<HeldPlacement | Placement>,
+  options: CopyInOptions,
+): Promise<void> {
   const { engine, id, signal } = options;
   const written = new Set(items.map(({ target }) => target));
   const [standing, filled, missing] = await Promise.all([
@@ -69,19 +73,24 @@ async function placeGroup({ emptied, removed, parents, items }: PlacementGroup, 
 }
 
 async function* planEntries(
-  items: readonly Placement[],
+  items: readonly (HeldPlacement | Placement)[],
   missing: readonly string[],
   emptied: readonly string[],
   signal: AbortSignal,
 ): AsyncGenerator<TreeEntry> {
   const head = { uid: 0, gid: 0, mtimeMs: Date.now() };
   for (const path of missing) yield { ...head, type: "directory", path: path.slice(1), mode: 0o755 };
-  for (const { kind, target } of items) {
+  for (const item of items) {
     // An archive merges a directory into one that stands there; a file takes its place with all that it holds.
-    const isMerged = (kind === "tree" || kind === "directory") && !emptied.includes(target);
-    if (isMerged) yield { ...head, type: "file", path: target.slice(1), mode: 0o600, size: 0, body: [] };
+    const isMerged = mayBeDirectory(item) && !emptied.includes(item.target);
+    if (isMerged) yield { ...head, type: "file", path: item.target.slice(1), mode: 0o600, size: 0, body: [] };
   }
-  yield* placementEntries(items, signal);
+  for (const item of items) yield* item.kind === "held" ? item.entries : placementEntries([item], signal);
+}
+
+function mayBeDirectory(item: HeldPlacement | Placement): boolean {
+  if (item.kind === "held") return item.entries[0]?.type === "directory";
+  return item.kind === "tree" || item.kind === "directory";
 }
 
 async function remove(paths: readonly string[], options: CopyInOptions, onStarted: () => void): Promise<void> {
@@ -94,8 +103,7 @@ async function remove(paths: readonly string[], options: CopyInOptions, onStarte
   throw new RolloutError("copy_failed", `cannot replace ${left.join(", ")} in the container: ${why}`);
 }
 
-/** Those of some paths where something stands. */
-export async function findStanding(paths: readonly string[], options: StandingOptions): Promise<string[]> {
+async function findStanding(paths: readonly string[], options: StandingOptions): Promise<string[]> {
   const found = await Promise.all(paths.map(async (path) => ((await stands(path, options)) ? [path] : [])));
   return found.flat();
 }

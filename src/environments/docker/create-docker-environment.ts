@@ -5,6 +5,7 @@ import type { CreateEnvironmentRequest } from "../environment.ts";
 import { hasStatus } from "./connection/engine-error.ts";
 import { ContainerLife } from "./container-life.ts";
 import { ContainerRoot } from "./container-root.ts";
+import { holdPlacements } from "./carried/held-placement.ts";
 import { createContainer } from "./create-container.ts";
 import { discardContainer } from "./discard-container.ts";
 import { DockerEnvironment } from "./docker-environment.ts";
@@ -37,7 +38,8 @@ export async function createDockerEnvironment(
     const { id, logs } = made;
     const { Id, Config } = note.answer;
     const place = [...planDrops(note.answer), ...request.place];
-    const rest = logs ? await logs.place(place) : place;
+    // Where files have to go by the engine, small ones go with the first command.
+    const rest = logs ? await logs.place(place) : ((await holdPlacements(place, signal)) ?? place);
     await ground.engine.client.text({ method: "POST", path: `/containers/${id}/start`, signal });
     const life = new ContainerLife(ground, id);
     const root = logs && (await findRoot(life, logs, signal));

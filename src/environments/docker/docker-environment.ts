@@ -14,7 +14,7 @@ import type {
 import type { ToolMarks } from "../integrity/tool-marks.ts";
 import { priceOf } from "../price-keys.ts";
 import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
-import { assertRemoved, beginWithRemovals } from "./begin-with-removals.ts";
+import { beginWithPlacing, canBeginWithPlacing, type PlacingCommand } from "./carried/begin-with-placing.ts";
 import { ContainerCommands } from "./container-commands.ts";
 import { ContainerFiles, type FileWays } from "./container-files.ts";
 import type { ContainerLife } from "./container-life.ts";
@@ -66,7 +66,7 @@ export class DockerEnvironment implements Environment {
   #state: "running" | "frozen" | "halted" | "stopped" | "destroyed" = "running";
   #endedMs: number | null = null;
   #removal: Promise<void> | null = null;
-  #lookAhead: Promise<unknown> | null = null;
+  #looking: Promise<unknown> | null = null;
 
   constructor(options: DockerEnvironmentOptions) {
     const { ground, id } = options;
@@ -92,13 +92,14 @@ export class DockerEnvironment implements Environment {
   async exec(request: ExecRequest): Promise<ExecResult> {
     request.signal.throwIfAborted();
     this.#assertRunning();
-    const { removals, command } = await this.#beginWithRemovals(request);
-    await this.#placePending(request.signal);
+    const placing = await this.#beginWithPending(request);
+    if (placing === null) await this.#placePending(request.signal);
     this.#files.noteCommand();
-    const routed = { ...command, env: { ...request.env, ...this.#network.env } };
+    const routed = { ...(placing?.request ?? request), env: { ...request.env, ...this.#network.env } };
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
       const { exitCode } = await this.#stillness.disturb(() => this.#commands.run(routed));
-      await assertRemoved(exitCode, removals, (paths) => this.#files.findStanding(paths, request.signal));
+      const refusal = await placing?.findRefusal();
+      if (typeof refusal === "string") throw new RolloutError("copy_failed", `copying into the container: ${refusal}`);
       const outOfMemory = await this.#memoryKills.areNew();
       if (!outOfMemory || exitCode === 0) await this.#options.life.assertSurvived(exitCode);
       this.#options.life.noteService();
@@ -150,12 +151,6 @@ export class DockerEnvironment implements Environment {
     this.#assertThere();
     const tools = { ...this.#options, engine: this.#options.ground.engine, before: this.#tools };
     return this.#ask("exec_failed", "looking at the tools", signal, () => changedTools(tools, signal));
-  }
-
-  expectLook(): void {
-    const { root, imageTools, borrow } = this.#options;
-    // Whatever goes wrong is told when the tools are looked at.
-    if (root === null) this.#lookAhead ??= imageTools.find(borrow).catch(() => {});
   }
 
   async freeze(signal: AbortSignal): Promise<void> {
@@ -217,7 +212,7 @@ export class DockerEnvironment implements Environment {
     this.#removal ??= removeContainer(ground, id, signal).then(() => this.#options.logs?.remove());
     try {
       // A container that is still borrowed would outlive a job that is cancelled.
-      await Promise.all([this.#removal, this.#lookAhead]);
+      await Promise.all([this.#removal, this.#looking]);
     } catch (error) {
       this.#removal = null;
       signal.throwIfAborted();
@@ -235,20 +230,15 @@ export class DockerEnvironment implements Environment {
     return `${tool} start ${this.id} && ${tool} exec -it ${this.id} bash`;
   }
 
-  // What waits to be removed need not be a command of its own.
-  async #beginWithRemovals(request: ExecRequest): Promise<{ removals: readonly string[]; command: ExecRequest }> {
+  // What waits to be put in place need not be an archive or a command of its own.
+  async #beginWithPending(request: ExecRequest): Promise<PlacingCommand | null> {
     const { user, imageTools, borrow } = this.#options;
-    const removals = await this.#files.takeRemovals();
-    if (removals.length === 0) return { removals, command: request };
-    try {
-      const { marks } = await imageTools.find(borrow);
-      const command = beginWithRemovals(request, removals, request.user ?? user, marks);
-      if (command !== null) return { removals, command };
-    } catch (error) {
-      this.#options.ground.log.write("debug", `looking at the tools of the image: ${messageOf(error)}`);
-    }
-    this.#files.giveBack(removals);
-    return { removals: [], command: request };
+    if (!this.#files.hasPending || !canBeginWithPlacing(request, request.user ?? user)) return null;
+    const { marks } = imageTools;
+    const script = marks && (await this.#files.takePending(marks));
+    // The first of an image does not wait for the look that others profit from; what goes wrong is told by the next one.
+    if (marks === null) this.#looking ??= imageTools.find(borrow).catch(() => {});
+    return script === null ? null : beginWithPlacing(request, script);
   }
 
   #placePending(signal: AbortSignal): Promise<void> {

@@ -4,9 +4,12 @@ import { systemCodeOf } from "../../base/rollout-error.ts";
 
 // Whoever replaces one of these decides what every test sees; other tools are a task's own business.
 const shells = [
-  // The tests are run by the first of these, and what is to be removed before them by `rm`.
+  // The tests are run by the first of these, and put in place by some of the others.
   ...["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/sbin"].map((folder) => `${folder}/bash`),
-  ...["bash", "sh", "dash", "busybox", "env", "rm"].flatMap((name) => [`/bin/${name}`, `/usr/bin/${name}`]),
+  ...["bash", "sh", "dash", "busybox", "env", "rm", "mkdir", "ln", "chmod", "chown"].flatMap((name) => [
+    `/bin/${name}`,
+    `/usr/bin/${name}`,
+  ]),
 ];
 const libraryFolders = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].flatMap((folder) => [
   folder,

@@ -33,7 +33,6 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
   let outcome: VerifierOutcome & { readonly thrown: unknown };
   try {
     environment = await setUpEnvironment(state, lease);
-    if (looksAtTools(state)) environment.expectLook?.();
     const failure = (await setUpAgent(state, environment)) ?? (await executeAgent(state, environment));
     warnOfRefusals(state, environment);
     const marked = failure ? { reward: null, failure } : await verify(state, environment, lease);

@@ -1,3 +1,4 @@
+import type { ToolMarks } from "../../integrity/tool-marks.ts";
 import type { Engine } from "../connection/open-engine.ts";
 import { findTools, type SeenTools } from "./look-at-tools.ts";
 import { readContents } from "./read-contents.ts";
@@ -12,16 +13,19 @@ export class ImageTools {
   readonly #engine: Engine;
   readonly #contents = new Map<string, Promise<string | null>>();
   #seen: Promise<SeenTools> | null = null;
+  #marks: ToolMarks | null = null;
 
   constructor(engine: Engine) {
     this.#engine = engine;
   }
 
+  /** Their marks, when they are known already. */
+  get marks(): ToolMarks | null {
+    return this.#marks;
+  }
+
   find(borrow: BorrowContainer): Promise<SeenTools> {
-    this.#seen ??= borrow((id) => findTools(this.#engine, id, never)).catch((error: unknown) => {
-      this.#seen = null;
-      throw error;
-    });
+    this.#seen ??= this.#look(borrow);
     return this.#seen;
   }
 
@@ -34,6 +38,17 @@ export class ImageTools {
     }
     const known = await Promise.all(paths.map(async (path) => [path, await this.#contents.get(path)] as const));
     return new Map(known.flatMap(([path, content]) => (content ? [[path, content]] : [])));
+  }
+
+  async #look(borrow: BorrowContainer): Promise<SeenTools> {
+    try {
+      const seen = await borrow((id) => findTools(this.#engine, id, never));
+      this.#marks = seen.marks;
+      return seen;
+    } catch (error) {
+      this.#seen = null;
+      throw error;
+    }
   }
 
   async #rememberOne(path: string, reading: Promise<ReadonlyMap<string, string>>): Promise<string | null> {
