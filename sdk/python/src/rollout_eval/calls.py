@@ -223,19 +223,19 @@ def report_trace(error: BaseException) -> None:
     sys.stderr.write(text if len(text) <= 20_000 else f"{text[:10_000]}\n[...]\n{text[-10_000:]}")
 
 
-_second = (0, "")
+_last = (0, "")
 
 
 def timestamp() -> str:
     """Now, in UTC to the millisecond."""
-    global _second
-    now = time.time()
-    whole = int(now)
-    known, text = _second
-    if known != whole:
-        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
-        _second = (whole, text)
-    return f"{text}.{int((now - whole) * 1000):03d}Z"
+    global _last
+    now = int(time.time() * 1000)
+    known, text = _last
+    if known != now:
+        seconds, rest = divmod(now, 1000)
+        text = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
+        _last = (now, text)
+    return text
 
 
 def _repetition(run_id: str) -> int:
