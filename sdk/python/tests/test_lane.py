@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +40,9 @@ waiting = """
             if child == 0:
                 return "in the fork"
             return child
+        elif input and input.startswith("/"):
+            with open(input, "a") as file:
+                file.write("once")
         elif input == "talk":
             print("said")
         return threading.current_thread().name
@@ -127,12 +131,15 @@ def test_shutdown_behind_short_tasks_is_answered_last(start: Start) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_fork_that_returns_takes_no_commands(start: Start) -> None:
+def test_a_fork_that_returns_takes_no_commands(start: Start, tmp_path: Path) -> None:
     driver = start(waiting)
     driver.set_up()
-    for _ in range(3):
+    for attempt in range(3):
         warm_up(driver)
-        assert driver.ask(run_task("a", "fork"))["output"] != "in the fork"
+        mark = tmp_path / f"mark{attempt}"
+        driver.send(run_task("a", "fork"), run_task("b", str(mark)))
+        assert outputs(driver, 2)["a#1"] != "in the fork"
         assert all(driver.ask(run_task(f"e{n}"))["run_id"] == f"e{n}#1" for n in range(50))
     # Nothing keeps the pipe open: the forks are gone.
     assert driver.end()[:2] == (0, [])
+    assert [file.read_text() for file in tmp_path.glob("mark*")] == ["once"] * 3

@@ -18,7 +18,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 def start_task(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], variables: Variables) -> Task:
-    """Makes a task with context variables of its own; it has begun where the loop can do that."""
+    """Makes a task with a copy of context variables; it has begun where the loop can do that."""
     if isinstance(loop, EagerLoop):
         return loop.start_task(coroutine, variables)
     return variables.run(loop.create_task, coroutine)
@@ -40,7 +40,7 @@ class EagerLoop(asyncio.SelectorEventLoop):
             return variables.run(self.create_task, coroutine)
         self.call_soon = self._keep  # type: ignore[method-assign, assignment]
         try:
-            task = variables.run(self.create_task, coroutine)
+            task = variables.run(self._make_task, coroutine)
         finally:
             del self.call_soon
         first, self._first = self._first, None
@@ -49,6 +49,9 @@ class EagerLoop(asyncio.SelectorEventLoop):
             # No `or`: variables without a value are false.
             (variables if own is None else own).run(step, *args)
         return task
+
+    def _make_task(self, coroutine: Coroutine[Any, Any, Any]) -> Task:
+        return asyncio.Task(coroutine, loop=self)
 
     def _keep(self, callback: Callable[..., object], *args: object, context: Variables | None = None) -> None:
         self._first = (callback, args, context)

@@ -62,7 +62,8 @@ class Lane:
             self._pool.resize(size - self._lent)
 
     def leave(self) -> None:
-        """Reads no more: in a fork."""
+        """Reads no more, and runs none of what was read: in a fork."""
+        self._left.clear()
         self._left = deque()
 
     def _start_reader(self) -> None:

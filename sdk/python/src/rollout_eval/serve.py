@@ -236,15 +236,22 @@ class Server:
             return
         # One write for all that end in this turn of the loop.
         self._is_flushing = True
-        while self._starts:
-            call = self._starts.popleft()
-            running = start_task(self._loop, self._run_async(call), self._variables.copy())
-            if not running.done():
-                call.context.on_cancel(partial(self._loop.call_soon_threadsafe, running.cancel))
-        self._flush()
+        try:
+            while self._starts:
+                self._start_one(self._starts.popleft())
+        finally:
+            self._flush()
 
-    async def _run_async(self, call: Call) -> None:
-        self._finish(call, call.dropped() if call.context.is_cancelled else await call.run_async())
+    def _start_one(self, call: Call) -> None:
+        if call.context.is_cancelled:
+            self._end_async(call, call.dropped())
+            return
+        running = start_task(self._loop, call.run_async(self._end_async), self._variables)
+        if not running.done():
+            call.context.on_cancel(partial(self._loop.call_soon_threadsafe, running.cancel))
+
+    def _end_async(self, call: Call, answer: str) -> None:
+        self._finish(call, answer)
         if not self._is_flushing:
             self._is_flushing = True
             self._loop.call_soon(self._flush)
@@ -254,9 +261,9 @@ class Server:
         self._is_flushing = False
         self._channel.flush()
 
-    def _finish(self, call: Call, answer: dict[str, Any]) -> None:
+    def _finish(self, call: Call, answer: str) -> None:
         call.context.flush_output()
-        self._channel.put(call.encoded(answer))
+        self._channel.put(answer)
 
     def _forget(self, call: Call) -> None:
         self._running.discard(call)
