@@ -90,6 +90,27 @@ def test_a_seed_only_orchestrator_is_served(start: Start) -> None:
     assert driver.end() == (0, [], "")
 
 
+def test_times_stand_beside_the_metadata_of_a_task_and_over_it(start: Start) -> None:
+    driver = start("""
+        @task
+        def tell(input):
+            return TaskOutput(1, metadata=input)
+    """)
+    driver.set_up()
+
+    def tell(metadata: Any) -> Any:
+        return driver.ask(run_task("a", metadata))
+
+    for metadata in (None, {}, {"started_at": "never"}):
+        assert without_times(tell(metadata))["metadata"] == {}
+    told = tell({"a": {"b": [1]}, "execution_time_ms": -1, "c": "}"})
+    assert without_times(told)["metadata"] == {"a": {"b": [1]}, "c": "}"}
+    assert tell([1])["error"] is not None
+    odd = driver.ask(b'{"cmd":"run_task","input":{"id":"a","input":{"deep":NaN}}}\n')
+    assert odd["error"] == "what it returned has no form in JSON: nan at metadata.deep is no number of JSON"
+    assert without_times(odd)["metadata"] == {}
+
+
 def test_the_run_id_of_an_evaluation_comes_from_where_it_is_known(start: Start) -> None:
     driver = start(sums)
     driver.set_up()

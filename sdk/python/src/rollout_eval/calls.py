@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import Context as Variables
 from typing import Any
 
@@ -16,6 +16,8 @@ from .results import Results
 from .returned import read_mark
 
 max_error = 8_000
+
+_times = ("started_at", "completed_at", "execution_time_ms")
 
 _cancelled_errors = (asyncio.CancelledError, concurrent.futures.CancelledError)
 
@@ -102,8 +104,8 @@ class Call:
         #: Where a plain function's coroutine is awaited.
         self.loop: asyncio.AbstractEventLoop | None = None
 
-    def run(self) -> Any:
-        """Calls a plain function and returns the answer; never raises."""
+    def run(self) -> str:
+        """Calls a plain function and returns the answer as a line; never raises."""
         current_run.set(self.context)
         try:
             value = self._start()
@@ -121,33 +123,20 @@ class Call:
         self.context.on_cancel(future.cancel)
         return future.result()
 
-    async def run_async(self) -> dict[str, Any]:
-        """Calls a function and awaits it; never raises."""
+    async def run_async(self, then: Callable[[Call, str], Any]) -> Any:
+        """Calls a function, awaits it and returns what `then` makes of the answer; never raises."""
         current_run.set(self.context)
         try:
             value = await self._start()
         except BaseException as error:
-            return self._failed(error)
-        return self._returned(value)
+            return then(self, self._failed(error))
+        return then(self, self._returned(value))
 
-    def dropped(self) -> dict[str, Any]:
+    def dropped(self) -> str:
         """The answer when the function was not called at all."""
         self._clock = time.perf_counter()
         self._started = timestamp()
         return self._failed(Cancelled())
-
-    def refused(self, why: str) -> dict[str, Any]:
-        """The answer in place of one that cannot be sent."""
-        return self._answer(None, None, why[:max_error], {})
-
-    def encoded(self, answer: dict[str, Any]) -> str:
-        """The answer as a line, or the error in its place when it has no form in JSON."""
-        try:
-            return encode(answer)
-        except NotJson as error:
-            return encode(self.refused(f"what it returned has no form in JSON: {error}"))
-        except BaseException as error:
-            return encode(self.refused(f"what it returned could not be made JSON: {describe(error)}"))
 
     def _start(self) -> Any:
         self._started = timestamp()
@@ -156,7 +145,7 @@ class Call:
         positional, named = self.function.arguments(self.source)
         return self.function.call(*positional, **named)
 
-    def _returned(self, value: object) -> dict[str, Any]:
+    def _returned(self, value: object) -> str:
         if self.context.saw_cancel:
             return self._failed(Cancelled())
         try:
@@ -173,27 +162,39 @@ class Call:
         except Exception as error:
             return self._failed(error, is_ours=True)
 
-    def _failed(self, error: BaseException, is_ours: bool = False) -> dict[str, Any]:
+    def _failed(self, error: BaseException, is_ours: bool = False) -> str:
         if isinstance(error, Cancelled) or (isinstance(error, _cancelled_errors) and self.context.is_cancelled):
             return self._answer(None, None, "cancelled", {"cancelled": True})
         if not is_ours:
             report_trace(error)
         return self._answer(None, None, str(error) if is_ours else describe(error), {})
 
-    def _answer(self, value: Any, metadata: Any, error: str | None, more: dict[str, Any]) -> dict[str, Any]:
-        times = {
-            "started_at": self._started,
-            "completed_at": timestamp(),
-            "execution_time_ms": round((time.perf_counter() - self._clock) * 1000, 3),
-        }
-        merged = {**metadata, **times} if metadata else times
+    def _answer(self, value: Any, metadata: Any, error: str | None, more: dict[str, Any]) -> str:
+        """The answer as a line, or the error in its place when it has no form in JSON."""
+        milliseconds = (time.perf_counter() - self._clock) * 1000
+        # As text at once: there are three in every answer.
+        times = f'"started_at":"{self._started}","completed_at":"{timestamp()}","execution_time_ms":{milliseconds:.3f}'
+        own = {name: inner for name, inner in {**metadata}.items() if name not in _times} if metadata else {}
+        try:
+            return self._line(value, own, times, error, more)
+        except NotJson as problem:
+            why = f"what it returned has no form in JSON: {problem}"
+        except BaseException as problem:
+            why = f"what it returned could not be made JSON: {describe(problem)}"
+        return self._line(None, {}, times, why[:max_error], {})
+
+    def _line(self, value: Any, metadata: dict[str, Any], times: str, error: str | None, more: dict[str, Any]) -> str:
         if self.function.kind == "task":
-            return {**self.head, "output": value, "metadata": merged, "error": error, **more}
-        score, label = value if value is not None else (None, None)
-        return {**self.head, "score": score, "label": label, "metadata": merged, "error": error, **more}
+            result = encode({**self.head, "output": value})
+        else:
+            score, label = value if value is not None else (None, None)
+            result = encode({**self.head, "score": score, "label": label})
+        own = f"{encode({'metadata': metadata})[1:-2]}," if metadata else '"metadata":{'
+        end = '"error":null' if error is None and not more else encode({"error": error, **more})[1:-1]
+        return f"{result[:-1]},{own}{times}}},{end}}}"
 
 
-def run_in(variables: Variables, call: Call) -> Any:
+def run_in(variables: Variables, call: Call) -> str:
     """Calls a plain function with context variables of its own."""
     return variables.run(call.run)
 
@@ -223,19 +224,19 @@ def report_trace(error: BaseException) -> None:
     sys.stderr.write(text if len(text) <= 20_000 else f"{text[:10_000]}\n[...]\n{text[-10_000:]}")
 
 
-_second = (0, "")
+_last = (0, "")
 
 
 def timestamp() -> str:
     """Now, in UTC to the millisecond."""
-    global _second
-    now = time.time()
-    whole = int(now)
-    known, text = _second
-    if known != whole:
-        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
-        _second = (whole, text)
-    return f"{text}.{int((now - whole) * 1000):03d}Z"
+    global _last
+    now = int(time.time() * 1000)
+    known, text = _last
+    if known != now:
+        seconds, rest = divmod(now, 1000)
+        text = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
+        _last = (now, text)
+    return text
 
 
 def _repetition(run_id: str) -> int:

@@ -28,6 +28,13 @@ class Experiment:
     def task(self) -> Function | None:
         return next(iter(self.tasks.values()), None)
 
+    @property
+    def has_async(self) -> bool:
+        """Whether any of its functions is to run on a loop."""
+        return any(
+            function.is_async for kind in (self.tasks, self.evaluators, self.aggregates) for function in kind.values()
+        )
+
     def check(self) -> None:
         """Raises `ExperimentError` when this is no experiment."""
         if len(self.tasks) > 1:

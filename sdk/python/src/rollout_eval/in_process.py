@@ -104,11 +104,11 @@ class InProcessExecutor:
             call.context.cancel()
             raise
         # Through JSON, as in the executor process: no result can hold what could not have been sent.
-        decoded: dict[str, Any] = json.loads(call.encoded(answer))
+        decoded: dict[str, Any] = json.loads(answer)
         return decoded
 
     def _start_async(self, call: Call) -> asyncio.Future[Any]:
-        running = copy_context().run(asyncio.get_running_loop().create_task, call.run_async())
+        running = copy_context().run(asyncio.get_running_loop().create_task, call.run_async(lambda _, answer: answer))
         call.context.on_cancel(running.cancel)
         return running
 

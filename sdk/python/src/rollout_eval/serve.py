@@ -14,8 +14,10 @@ from .calls import Call, describe, run_in
 from .channel import Channel
 from .commands import Commands
 from .context import Context
+from .eager_loop import new_loop, start_task
 from .encode import NotJson, decode, encode
 from .experiment import Experiment
+from .lane import Lane
 from .messages import to_wire
 from .runner import CommandError, Runner
 from .thread_pool import ThreadPool
@@ -40,7 +42,8 @@ class Server:
         self._is_plain = True
         self._pool = ThreadPool()
         self._variables = copy_context()
-        self._loop = asyncio.new_event_loop()
+        self._loop = new_loop()
+        self._lane: Lane | None = None
         self._starts: deque[Call] = deque()
         self._is_starting = False
         self._is_flushing = False
@@ -67,7 +70,11 @@ class Server:
     def serve(self, commands: int) -> None:
         """Returns when all has been answered after `shutdown` or the end of input."""
         asyncio.set_event_loop(self._loop)
-        Commands(commands, self._take, self._end_of_input).start(self._loop)
+        if self._runner.experiment.has_async:
+            Commands(commands, self._take, self._end_of_input, self._start_async).start(self._loop)
+        else:
+            self._lane = Lane(commands, self._pool, self._carry_out, self._channel.flush)
+            self._lane.start(self._take, self._end_of_input, self._running)
         while True:
             try:
                 self._loop.run_forever()
@@ -152,7 +159,7 @@ class Server:
             return
         self._used = frozenset(capabilities).intersection(named or ())
         self._runner.remembers_runs = "ids" not in self._used
-        self._pool.resize(workers)
+        (self._lane or self._pool).resize(workers)
         self._send({"ok": True})
         interval = message.get("heartbeat_ms")
         if "heartbeat" in self._used and isinstance(interval, (int, float)) and interval > 0 and self._heart is None:
@@ -203,32 +210,49 @@ class Server:
         self._running.add(call)
         if call.function.is_async:
             self._starts.append(call)
-            if threading.get_ident() == self._main:
-                self._start_async()
-            elif not self._is_starting:
+            # On the loop they are begun once all lines of a read have been taken.
+            if not self._is_starting and threading.get_ident() != self._main:
                 self._is_starting = True
                 self._loop.call_soon_threadsafe(self._start_async)
+            return
+        call.loop = self._loop
+        if self._lane is not None:
+            self._lane.submit(call)
         else:
-            call.loop = self._loop
             self._pool.submit(lambda: self._work(call))
 
     def _work(self, call: Call) -> None:
+        self._carry_out(call)
+        self._channel.flush()
+
+    def _carry_out(self, call: Call) -> None:
         answer = call.dropped() if call.context.is_cancelled else run_in(self._variables.copy(), call)
         self._finish(call, answer)
-        self._channel.flush()
         self._forget(call)
 
     def _start_async(self) -> None:
         self._is_starting = False
-        while self._starts:
-            call = self._starts.popleft()
-            running = self._variables.copy().run(self._loop.create_task, self._run_async(call))
+        if not self._starts:
+            return
+        # One write for all that end in this turn of the loop.
+        self._is_flushing = True
+        try:
+            while self._starts:
+                self._start_one(self._starts.popleft())
+        finally:
+            self._flush()
+
+    def _start_one(self, call: Call) -> None:
+        if call.context.is_cancelled:
+            self._end_async(call, call.dropped())
+            return
+        running = start_task(self._loop, call.run_async(self._end_async), self._variables)
+        if not running.done():
             call.context.on_cancel(partial(self._loop.call_soon_threadsafe, running.cancel))
 
-    async def _run_async(self, call: Call) -> None:
-        self._finish(call, call.dropped() if call.context.is_cancelled else await call.run_async())
+    def _end_async(self, call: Call, answer: str) -> None:
+        self._finish(call, answer)
         if not self._is_flushing:
-            # One write for all that end in this turn of the loop.
             self._is_flushing = True
             self._loop.call_soon(self._flush)
         self._forget(call)
@@ -237,9 +261,9 @@ class Server:
         self._is_flushing = False
         self._channel.flush()
 
-    def _finish(self, call: Call, answer: dict[str, Any]) -> None:
+    def _finish(self, call: Call, answer: str) -> None:
         call.context.flush_output()
-        self._channel.put(call.encoded(answer))
+        self._channel.put(answer)
 
     def _forget(self, call: Call) -> None:
         self._running.discard(call)
@@ -281,4 +305,6 @@ class Server:
     def _after_fork(self) -> None:
         # A fork of user code has the same pipe and must not speak on it.
         self._channel.forget()
+        if self._lane is not None:
+            self._lane.leave()
         self._used = frozenset()
