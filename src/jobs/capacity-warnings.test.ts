@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { capacityWarnings } from "./capacity-warnings.ts";
+import { capacityWarnings, fitWarnings } from "./capacity-warnings.ts";
+import { fitConcurrency } from "./fit-concurrency.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 import { runJobOnRig } from "./testing/job-rig.ts";
 
@@ -33,4 +34,19 @@ test("no more trials count than there are, and a machine nobody knows is not spo
   const { job, trials } = await prepare({ n_concurrent_trials: 64 });
   expect(capacityWarnings(job, trials, { cpus: 7, memoryBytes: 9e9 })).toEqual([]);
   expect(capacityWarnings(job, trials, null)).toEqual([]);
+});
+
+test("nobody's choice is bounded by what the machine has, and somebody's is not", async () => {
+  const { job, trials } = await prepare({});
+  const fit = (cpus: number, memoryBytes: number): number =>
+    fitConcurrency(job, trials, { cpus, memoryBytes }).nConcurrentTrials;
+  expect([fit(7, 9e9), fit(6, 9e9), fit(7, 8e9), fit(5, 6e9), fit(1, 1e9)]).toEqual([4, 2, 2, 1, 1]);
+  expect(fitConcurrency(job, trials, null)).toBe(job);
+  const fitted = fitConcurrency(job, trials, { cpus: 6, memoryBytes: 9e9 });
+  expect(fitted.document["n_concurrent_trials"]).toBe(2);
+  expect(fitWarnings(job, fitted, { cpus: 6, memoryBytes: 9e9 })).toEqual([
+    "no more than 2 of 4 trials run at once, because the environment's machine has 6 CPUs and 9 GB of memory; n_concurrent_trials (--concurrency) says otherwise",
+  ]);
+  const chosen = await prepare({ n_concurrent_trials: 4 });
+  expect(fitConcurrency(chosen.job, chosen.trials, { cpus: 1, memoryBytes: 1 })).toBe(chosen.job);
 });

@@ -18,7 +18,8 @@ import { checkProviderConfig } from "../environments/provider-config.ts";
 import { askAdapter } from "./ask-adapter.ts";
 import type { Job } from "./config/job.ts";
 import { planTrials, type TaskImage } from "./plan-trials.ts";
-import { capacityWarnings } from "./capacity-warnings.ts";
+import { capacityWarnings, fitWarnings } from "./capacity-warnings.ts";
+import { fitConcurrency } from "./fit-concurrency.ts";
 import { startWarnings } from "./start-warnings.ts";
 import { loadDatasets } from "./tasks/load-datasets.ts";
 import { selectTasks, type TaskSelection } from "./tasks/select-tasks.ts";
@@ -42,6 +43,7 @@ export interface PrepareOptions {
 
 /** A job of which everything is known and nothing has started. Dispose it to close its provider. */
 export interface PreparedJob extends AsyncDisposable {
+  /** After `probe` with as many trials at once as the environment's machine has room for, unless somebody chose how many. */
   readonly job: Job;
   readonly datasets: readonly Dataset[];
   readonly provider: EnvironmentProvider;
@@ -80,8 +82,11 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
       ...images.warnings,
       ...startWarnings(job, datasets, provider, secrets),
     ];
+    let fitted = job;
     return {
-      job,
+      get job() {
+        return fitted;
+      },
       datasets,
       provider,
       trials: plan.trials,
@@ -98,7 +103,9 @@ export async function prepareJob(job: Job, options: PrepareOptions): Promise<Pre
         });
         checkAbilities(job, provider);
         const ask = async (): Promise<Capacity | null> => (await provider.capacity?.(signal)) ?? null;
-        warnings.push(...capacityWarnings(job, plan.trials, await askAdapter(provider.name, "capacity", ask)));
+        const capacity = await askAdapter(provider.name, "capacity", ask);
+        fitted = fitConcurrency(job, plan.trials, capacity);
+        warnings.push(...fitWarnings(job, fitted, capacity), ...capacityWarnings(fitted, plan.trials, capacity));
       },
       [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
     };

@@ -89,6 +89,8 @@ export interface Job {
   readonly jobsDir: string;
   readonly nAttempts: number;
   readonly nConcurrentTrials: number;
+  /** Somebody chose that number; a machine that has less than the usual one takes may bound it otherwise. */
+  readonly isConcurrencyChosen: boolean;
   readonly timeoutMultiplier: number;
   readonly retry: RetryPolicy;
   readonly logLevel: LogLevel;

@@ -64,6 +64,7 @@ function buildJob(value: unknown, origin: Origin, overrides: readonly Override[]
     baseDir,
     cwd,
     env,
+    isConcurrencyChosen: typeof filled === "object" && filled !== null && "n_concurrent_trials" in filled,
     placeOf: (path) => placeOf(path, "value"),
   });
   const findings = [...checkJob(pruned.job, baseDir), ...missing.map(unsetFinding)];

@@ -162,8 +162,10 @@ describe("config.json", () => {
       budget: {},
     });
     const again = await folder.load(JSON.stringify(job.document, null, 2), { env, file: "elsewhere/config.json" });
-    const { file: _file, baseDir: _baseDir, placeOf: _placeOf, ...rest } = again;
+    const { file: _file, baseDir: _baseDir, placeOf: _placeOf, isConcurrencyChosen, ...rest } = again;
     expect(job).toMatchObject(rest);
+    // What a job ran with is what it goes on with.
+    expect([job.isConcurrencyChosen, isConcurrencyChosen]).toEqual([false, true]);
   });
 });
 

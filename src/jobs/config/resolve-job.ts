@@ -13,6 +13,7 @@ export interface ResolveOptions {
   readonly baseDir: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly isConcurrencyChosen: boolean;
   readonly placeOf: Job["placeOf"];
 }
 
@@ -37,6 +38,7 @@ export function resolveJob(
     jobsDir: file.jobs_dir,
     nAttempts: file.n_attempts,
     nConcurrentTrials: file.n_concurrent_trials,
+    isConcurrencyChosen: options.isConcurrencyChosen,
     timeoutMultiplier: file.timeout_multiplier,
     retry: {
       maxAttempts: max_attempts,
