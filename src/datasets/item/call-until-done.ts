@@ -27,18 +27,37 @@ export interface TriedResult {
   readonly retryCount: number;
 }
 
-/** Calls a target until it answers, fails for good, or nobody waits any more; a wait between tries ends at once on abort. */
-export async function callUntilDone(call: TargetCall, rules: RetryRules, help: RetryHelp): Promise<TriedResult> {
+/**
+ * Calls a target until it answers, fails for good, or nobody waits any more; a wait between tries ends at once on abort.
+ * No promise for one that answers at once.
+ */
+export function callUntilDone(
+  call: TargetCall,
+  rules: RetryRules,
+  help: RetryHelp,
+): Promise<TriedResult> | TriedResult {
   const { itemTimeoutMs } = rules;
   const execute = itemTimeoutMs === null ? executeTarget : withinLimit(itemTimeoutMs, help);
+  const first = execute(call);
+  const isAnswer = !(first instanceof Promise) && first.error === null;
+  return isAnswer ? { execution: first, retryCount: 0 } : tryOn(first, () => execute(call), call.signal, rules, help);
+}
+
+async function tryOn(
+  first: Promise<ExecutionResult> | ExecutionResult,
+  execute: () => Promise<ExecutionResult> | ExecutionResult,
+  signal: AbortSignal,
+  rules: RetryRules,
+  help: RetryHelp,
+): Promise<TriedResult> {
   for (let retryCount = 0; ; retryCount++) {
-    const execution = await execute(call);
+    const execution = await (retryCount === 0 ? first : execute());
     const { error } = execution;
-    if (error === null || retryCount >= rules.maxRetries || call.signal.aborted || !isTransientError(error))
+    if (error === null || retryCount >= rules.maxRetries || signal.aborted || !isTransientError(error))
       return { execution, retryCount };
     const waitMs = rules.retryDelayMs * 2 ** retryCount + help.random() * (rules.retryDelayMs / 2);
     help.onRetry({ tries: retryCount + 1, waitMs, message: error.message });
-    const isOver = await help.clock.sleep(waitMs, call.signal).then(
+    const isOver = await help.clock.sleep(waitMs, signal).then(
       () => false,
       () => true,
     );

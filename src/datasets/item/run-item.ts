@@ -46,19 +46,21 @@ export async function runItem(
   const itemSignal = deadline?.signal ?? signal;
   const finding = findScorers(unit, ground);
   const { scorers, failure } = finding instanceof Promise ? await finding : finding;
-  const tried: TriedResult =
+  const trying: Promise<TriedResult> | TriedResult =
     failure !== null
       ? { execution: failed(failure, null), retryCount: 0 }
-      : await span.within(() =>
+      : span.within(() =>
           callUntilDone(
             { target: ground.target, item: unit.item, repeat: unit.repeat, signal: itemSignal, warn: ground.warn },
             rules,
             { clock, held: ground.held, random: ground.random, onRetry },
           ),
         );
+  const tried = trying instanceof Promise ? await trying : trying;
   // No clock is good for more digits, and each of them would be printed.
   const durationMs = Math.round((clock.monotonic() - begin.monotonic) * 1000) / 1000;
-  const scores = await span.within(() => mark(unit, tried, scorers, { ground, signal: itemSignal, durationMs }));
+  const marking = span.within(() => mark(unit, tried, scorers, { ground, signal: itemSignal, durationMs }));
+  const scores = marking instanceof Promise ? await marking : marking;
   // What was done before the end of the run counts; what the end cut off runs again.
   const wasCut = signal.aborted && (tried.execution.error !== null || scores.some(({ error }) => error !== null));
   const result = describe(unit, tried, {

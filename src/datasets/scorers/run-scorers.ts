@@ -2,21 +2,27 @@ import { copyPlain } from "../../base/copy-plain.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { toJson } from "../../base/to-json.ts";
+import { isThenable } from "../../engine/is-thenable.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import type { ScorerRun } from "../../scoring/scorer.ts";
 import type { ScorerResult } from "../summary.ts";
 import { readField, readText } from "../targets/read-field.ts";
 import type { ResolvedScorer } from "./resolve-scorers.ts";
 
-/** Marks one item with every scorer at once; none of them can harm another, nor outlive the item's signal. */
-export async function runScorersForItem(
+/**
+ * Marks one item with every scorer at once; none of them can harm another, nor outlive the item's signal. No promise when
+ * all of them answer without one.
+ */
+export function runScorersForItem(
   scorers: readonly ResolvedScorer[],
   run: ScorerRun,
-): Promise<readonly ScorerResult[]> {
-  const [only] = scorers;
-  if (only === undefined) return [];
-  if (scorers.length === 1) return [await runScorerSafe(only, run)];
-  return await Promise.all(scorers.map((scorer) => runScorerSafe(scorer, run)));
+): Promise<readonly ScorerResult[]> | readonly ScorerResult[] {
+  const results = scorers.map((scorer) => runScorerSafe(scorer, run));
+  return results.every(isAtHand) ? results : Promise.all(results.map((result) => Promise.resolve(result)));
+}
+
+function isAtHand(result: Promise<ScorerResult> | ScorerResult): result is ScorerResult {
+  return !(result instanceof Promise);
 }
 
 /** What scorers say of an item they were not asked about. */
@@ -24,20 +30,37 @@ export function leaveUnscored(scorers: readonly ResolvedScorer[], reason: string
   return scorers.map((scorer) => result(scorer, { reason }));
 }
 
-async function runScorerSafe(scorer: ResolvedScorer, run: ScorerRun): Promise<ScorerResult> {
+function runScorerSafe(scorer: ResolvedScorer, run: ScorerRun): Promise<ScorerResult> | ScorerResult {
   try {
     run.signal.throwIfAborted();
-    const verdict = await raceWithSignal(call(scorer, run), run.signal, () => {});
+    const verdict = call(scorer, run);
+    if (isThenable(verdict)) return waitForVerdict(scorer, verdict, run.signal);
+    run.signal.throwIfAborted();
     return readVerdict(scorer, verdict);
   } catch (thrown) {
-    const message = messageOf(thrown);
-    return result(scorer, { error: message === "" ? "it failed without a message" : message });
+    return describeFailure(scorer, thrown);
   }
 }
 
-// Async, so that a scorer that throws before it returns a promise rejects like the others.
-async function call(scorer: ResolvedScorer, run: ScorerRun): Promise<unknown> {
-  return await scorer.run({
+async function waitForVerdict(
+  scorer: ResolvedScorer,
+  verdict: PromiseLike<unknown>,
+  signal: AbortSignal,
+): Promise<ScorerResult> {
+  try {
+    return readVerdict(scorer, await raceWithSignal(Promise.resolve(verdict), signal, () => {}));
+  } catch (thrown) {
+    return describeFailure(scorer, thrown);
+  }
+}
+
+function describeFailure(scorer: ResolvedScorer, thrown: unknown): ScorerResult {
+  const message = messageOf(thrown);
+  return result(scorer, { error: message === "" ? "it failed without a message" : message });
+}
+
+function call(scorer: ResolvedScorer, run: ScorerRun): unknown {
+  return scorer.run({
     // What a scorer does to what it sees is seen by no other.
     input: copyPlain(run.input),
     output: copyPlain(run.output),

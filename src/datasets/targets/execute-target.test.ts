@@ -188,6 +188,27 @@ test("nothing is called once the signal is aborted", async () => {
   expect(calls).toBe(0);
 });
 
+test("what answers at once is there at once, unless the call was ended meanwhile; a promise of any library is waited for", async () => {
+  const controller = new AbortController();
+  const ask = async (target: Target): Promise<readonly unknown[]> => {
+    const resolved = await resolveTarget({ target, targetType: undefined, targetId: undefined, registry: undefined });
+    const item = { id: "i", input: 1, version: 1 };
+    const given = executeTarget({ target: resolved, item, repeat: 1, signal: controller.signal, warn: () => {} });
+    const { output, error } = await given;
+    return [given instanceof Promise, output, error?.message];
+  };
+  // oxlint-disable-next-line unicorn/no-thenable
+  const thenable = { then: (resolve: (value: number) => void) => resolve(3) };
+  const ending = (): number => {
+    controller.abort(new Error("over"));
+    return 4;
+  };
+  expect(await ask(() => 1)).toEqual([false, 1, undefined]);
+  expect(await ask(async () => 2)).toEqual([true, 2, undefined]);
+  expect(await ask(() => thenable)).toEqual([true, 3, undefined]);
+  expect(await ask(ending)).toEqual([false, null, "over"]);
+});
+
 test("registered targets are found in records and through the getters of other libraries", async () => {
   const agent = { generate: () => 1 };
   const found = (registry: object): Promise<unknown> =>

@@ -9,17 +9,28 @@ import { failed } from "./execution-result.ts";
 import type { TargetCall } from "./target-call.ts";
 import type { ExecutionResult, TargetType } from "./target.ts";
 
-/** Calls a target on an item. Never throws and never outlives its signal: what a target answers too late is dropped. */
-export async function executeTarget(call: TargetCall): Promise<ExecutionResult> {
+/**
+ * Calls a target on an item, without a promise when it answers without one. Never throws and never outlives its signal:
+ * what a target answers too late is dropped.
+ */
+export function executeTarget(call: TargetCall): Promise<ExecutionResult> | ExecutionResult {
+  const { signal } = call;
   try {
-    call.signal.throwIfAborted();
-    return await raceWithSignal(executors[call.target.type](withOwnItem(call)), call.signal, () => {});
+    signal.throwIfAborted();
+    const answer = executors[call.target.type](withOwnItem(call));
+    if (answer instanceof Promise) return raceWithSignal(answer, signal, () => {}).catch(describeFailure);
+    signal.throwIfAborted();
+    return answer;
   } catch (thrown) {
-    return failed(describeThrown(thrown), thrown);
+    return describeFailure(thrown);
   }
 }
 
-const executors: Readonly<Record<TargetType, (call: TargetCall) => Promise<ExecutionResult>>> = {
+function describeFailure(thrown: unknown): ExecutionResult {
+  return failed(describeThrown(thrown), thrown);
+}
+
+const executors: Readonly<Record<TargetType, (call: TargetCall) => Promise<ExecutionResult> | ExecutionResult>> = {
   agent: executeAgent,
   workflow: executeWorkflow,
   scorer: executeScorer,

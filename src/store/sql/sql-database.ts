@@ -9,6 +9,12 @@ export interface Insert {
   readonly onConflict: string;
 }
 
+/** A question that has an answer, or none. */
+export interface Condition {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
 /** Statements inside one transaction. Places of values are written `?`, whatever the engine calls them. */
 export interface SqlSession {
   /** The caller knows the shape of the rows it asks for. */
@@ -49,4 +55,9 @@ export interface SqlDatabase extends AsyncDisposable {
   read<T>(work: (session: SqlSession) => Promise<T>): Promise<T>;
   /** All that `work` does is done, or nothing; it is done when this resolves. `bulk` is for work that may touch very many rows. */
   write<T>(work: (session: SqlSession) => Promise<T>, size?: "bulk"): Promise<T>;
+  /**
+   * A transaction of one statement, for an engine in our own thread: when it returns, the rows are in because the condition
+   * has an answer, or false says that nothing was done, for whatever reason, and that `write` can tell which.
+   */
+  tryInsert?(into: Insert, rows: readonly (readonly SqlValue[])[], condition: Condition): boolean;
 }

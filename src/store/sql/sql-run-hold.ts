@@ -3,7 +3,7 @@ import type { ResultBatch, ResultStatus, RunEnd, RunHold, RunRecord } from "../r
 import { groupUnits, putOver, type StoredUnit } from "../stored-unit.ts";
 import { decodeUnit, encodeUnit } from "../unit-body.ts";
 import { placeOf } from "./run-rows.ts";
-import type { Insert, SqlDatabase, SqlSession } from "./sql-database.ts";
+import type { Condition, Insert, SqlDatabase, SqlSession } from "./sql-database.ts";
 
 const units: Insert = {
   table: "rollout_units",
@@ -18,7 +18,7 @@ export class SqlRunHold implements RunHold {
   readonly #database: SqlDatabase;
   readonly #runNo: number;
   readonly #token: string;
-  readonly #findRow: string;
+  readonly #isHeld: Condition;
   readonly #touchRow: string;
 
   constructor(database: SqlDatabase, runNo: number, token: string, run: RunRecord) {
@@ -27,7 +27,10 @@ export class SqlRunHold implements RunHold {
     this.#runNo = runNo;
     this.#token = token;
     const { now, forUpdate } = database.dialect;
-    this.#findRow = `SELECT 1 FROM rollout_runs WHERE no = ? AND token = ?${forUpdate}`;
+    this.#isHeld = {
+      sql: `SELECT 1 FROM rollout_runs WHERE no = ? AND token = ?${forUpdate}`,
+      values: [runNo, token],
+    };
     this.#touchRow = `UPDATE rollout_runs SET beat_at = ${now} WHERE no = ? AND token = ?`;
   }
 
@@ -41,6 +44,7 @@ export class SqlRunHold implements RunHold {
     const grouped = groupUnits(batch);
     // Before the transaction, so that nobody waits for it.
     const rows = grouped.map((unit) => [placeOf(this.#runNo, unit.index), statusOf(unit), encodeUnit(unit)] as const);
+    if (grouped.every(hasResult) && this.#database.tryInsert?.(units, rows, this.#isHeld)) return;
     await this.#database.write(async (session) => {
       await this.#fence(session);
       if (rows.length === 0 || (await session.insert(units, rows)) === rows.length) return;
@@ -78,8 +82,14 @@ export class SqlRunHold implements RunHold {
   // The row stays locked until the transaction is over: nobody takes the run between this and the writing. That it lives is
   // said by `beat` alone: said with every batch it would be a page more to write for each.
   async #fence(session: SqlSession): Promise<void> {
-    if ((await session.rows(this.#findRow, [this.#runNo, this.#token])).length === 0) throw lostError(this.run.id);
+    const { sql, values } = this.#isHeld;
+    if ((await session.rows(sql, values)).length === 0) throw lostError(this.run.id);
   }
+}
+
+// Others are most often about a unit that is there.
+function hasResult({ result }: StoredUnit): boolean {
+  return result !== null;
 }
 
 // Empty for a unit that only scorers have spoken of: it is not there yet.

@@ -1,12 +1,14 @@
 import { once } from "node:events";
-import { statSync } from "node:fs";
 import { Worker } from "node:worker_threads";
+import { readLogBytes, reachesInLog } from "./log-reach.ts";
 import type { Turns } from "./turns.ts";
 
 // Small commits write the same pages again and again: a longer log has far fewer pages to carry over for each commit.
 const worthAThreadBytes = 32 << 20;
+// Written over from its beginning a log needs no new room, which syncs would wait for; one that is much longer is cut off.
+const longestKeptBytes = 4 * worthAThreadBytes;
 
-// As text: a worker's file would have to be found in the bundle. Whoever else reads the log keeps it from being cut off,
+// As text: a worker's file would have to be found in the bundle. Whoever else reads the log keeps it from beginning anew,
 // and is not waited for: the next round does it.
 const code = `
 const { parentPort, workerData } = require("node:worker_threads");
@@ -14,14 +16,15 @@ const { DatabaseSync } = require("node:sqlite");
 const database = new DatabaseSync(workerData, { timeout: 100 });
 parentPort.on("message", (mode) => {
   if (mode === "end") return database.close(), parentPort.close();
-  database.exec("PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(" + mode + ")");
-  parentPort.postMessage("done");
+  database.exec("PRAGMA synchronous = NORMAL");
+  parentPort.postMessage(database.prepare("PRAGMA wal_checkpoint(" + mode + ")").get().busy === 0);
 });
 `;
 
 /** Carries a write-ahead log that has grown over to its database in a thread of its own: the syncs it takes hold nobody. */
 export class Checkpointer {
   readonly #path: string;
+  readonly #log: string;
   readonly #writes: Turns;
   #worthAtBytes = worthAThreadBytes;
   #running: Promise<void> | null = null;
@@ -29,15 +32,16 @@ export class Checkpointer {
 
   constructor(path: string, writes: Turns) {
     this.#path = path;
+    this.#log = `${path}-wal`;
     this.#writes = writes;
   }
 
   /** To be called now and then; begins its work when there is enough of it. */
   look(): void {
-    if (this.#isClosed || this.#running !== null || this.#logBytes() < this.#worthAtBytes) return;
-    this.#running = this.#work().finally(() => {
+    if (this.#isClosed || this.#running !== null || !reachesInLog(this.#log, this.#worthAtBytes)) return;
+    this.#running = this.#work().then((beginsAnew) => {
       this.#running = null;
-      this.#worthAtBytes = this.#logBytes() + worthAThreadBytes;
+      this.#worthAtBytes = worthAThreadBytes + (beginsAnew ? 0 : readLogBytes(this.#log));
     });
   }
 
@@ -47,26 +51,27 @@ export class Checkpointer {
     await this.#running;
   }
 
-  // Most of it while others write, the little that they wrote meanwhile while nobody does: only then the log begins anew.
-  async #work(): Promise<void> {
+  // Most of it while others write, and most of what they wrote meanwhile; the little that is left while nobody does: only
+  // then the log begins anew.
+  async #work(): Promise<boolean> {
     const thread = new Worker(code, { eval: true, workerData: this.#path });
     const over = once(thread, "exit");
-    const checkpoint = async (mode: "PASSIVE" | "TRUNCATE"): Promise<void> => {
+    const checkpoint = async (mode: "PASSIVE" | "RESTART" | "TRUNCATE"): Promise<boolean> => {
       thread.postMessage(mode, []);
-      await Promise.race([once(thread, "message"), over]);
+      const [isDone] = (await Promise.race([once(thread, "message"), over])) as [unknown];
+      return isDone === true;
     };
     try {
-      await checkpoint("PASSIVE");
-      await this.#writes.take(() => checkpoint("TRUNCATE"));
+      for (let round = 0; round < 2; round++) await checkpoint("PASSIVE");
+      const last = readLogBytes(this.#log) > longestKeptBytes ? "TRUNCATE" : "RESTART";
+      const beginsAnew = await this.#writes.take(() => checkpoint(last));
       thread.postMessage("end", []);
       await over;
+      return beginsAnew;
     } catch {
       // What it cannot do now, it does when the log has grown further.
       await thread.terminate();
+      return false;
     }
-  }
-
-  #logBytes(): number {
-    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 }

@@ -4,10 +4,10 @@ import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../../base/clock.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
-import type { SqlDatabase, SqlDialect, SqlSession } from "../sql/sql-database.ts";
+import type { Condition, Insert, SqlDatabase, SqlDialect, SqlSession, SqlValue } from "../sql/sql-database.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { isBusy, isRefused, sqliteError } from "./sqlite-error.ts";
-import { SqliteSession } from "./sqlite-session.ts";
+import { mostRows, SqliteSession } from "./sqlite-session.ts";
 import { Turns } from "./turns.ts";
 import { WalSyncer } from "./wal-syncer.ts";
 
@@ -60,7 +60,7 @@ class SqliteDatabase implements SqlDatabase {
   readonly #clock: Clock;
   readonly #writer: DatabaseSync | null;
   readonly #reader: DatabaseSync;
-  readonly #writing: SqlSession | null;
+  readonly #writing: SqliteSession | null;
   readonly #reading: SqlSession;
   readonly #writes = new Turns();
   readonly #reads = new Turns();
@@ -104,6 +104,21 @@ class SqliteDatabase implements SqlDatabase {
     });
   }
 
+  tryInsert(into: Insert, rows: readonly (readonly SqlValue[])[], condition: Condition): boolean {
+    if (this.#writing === null || this.#isClosed || !this.#writes.isFree) return false;
+    // Now and then the longer way, which lets others work.
+    if (rows.length > mostRows || this.#isTurnOver) return false;
+    this.#syncer.check();
+    try {
+      if (!this.#writing.insertIf(into, rows, condition)) return false;
+    } catch {
+      // A key that is taken, another process that writes, a full disk: one statement leaves nothing behind.
+      return false;
+    }
+    this.#syncer.touch();
+    return true;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -115,9 +130,13 @@ class SqliteDatabase implements SqlDatabase {
     this.#writer?.close();
   }
 
+  get #isTurnOver(): boolean {
+    return this.#clock.monotonic() - this.#turnBegan >= longestTurnMs;
+  }
+
   // SQLite works in our own thread.
   async #letOthersWork(): Promise<void> {
-    if (this.#clock.monotonic() - this.#turnBegan < longestTurnMs) return;
+    if (!this.#isTurnOver) return;
     await setImmediate();
     this.#turnBegan = this.#clock.monotonic();
   }

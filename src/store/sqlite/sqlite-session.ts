@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Insert, SqlSession, SqlValue } from "../sql/sql-database.ts";
+import type { Condition, Insert, SqlSession, SqlValue } from "../sql/sql-database.ts";
 import { sqliteError } from "./sqlite-error.ts";
 
 // So many rows go with one statement: beyond that there is nothing to gain.
-const mostRows = 16;
+export const mostRows = 16;
 
 interface Question {
   readonly statement: StatementSync;
@@ -16,6 +16,7 @@ export class SqliteSession implements SqlSession {
   readonly #location: string;
   readonly #statements = new Map<string, StatementSync>();
   readonly #questions = new Map<string, Question>();
+  readonly #conditional = new Map<string, StatementSync>();
   readonly #inserts = new Map<Insert, string[]>();
 
   constructor(connection: DatabaseSync, location: string) {
@@ -47,13 +48,23 @@ export class SqliteSession implements SqlSession {
     });
   }
 
+  /** Inserts rows in a transaction of their own if the condition has an answer, false otherwise; throws what SQLite throws. */
+  insertIf(into: Insert, rows: readonly (readonly SqlValue[])[], condition: Condition): boolean {
+    const key = `${into.table} ${rows.length} ${condition.sql}`;
+    let statement = this.#conditional.get(key);
+    if (statement === undefined) {
+      const sql = `INSERT INTO ${into.table} (${columnsOf(into)}) SELECT * FROM (VALUES ${placesOf(into, rows.length)})
+        WHERE EXISTS (${condition.sql})`;
+      this.#conditional.set(key, (statement = this.#connection.prepare(sql)));
+    }
+    return statement.run(...rows.flat(), ...condition.values).changes !== 0;
+  }
+
   #insertOf(into: Insert, count: number): string {
     let known = this.#inserts.get(into);
     if (known === undefined) this.#inserts.set(into, (known = []));
-    const names = Object.keys(into.columns);
-    const row = `(${names.map(() => "?").join(", ")})`;
     return (known[count] ??=
-      `INSERT INTO ${into.table} (${names.join(", ")}) VALUES ${Array(count).fill(row).join(", ")} ${into.onConflict}`);
+      `INSERT INTO ${into.table} (${columnsOf(into)}) VALUES ${placesOf(into, count)} ${into.onConflict}`);
   }
 
   #prepare(sql: string): StatementSync {
@@ -79,6 +90,17 @@ export class SqliteSession implements SqlSession {
       throw sqliteError(error, this.#location);
     }
   }
+}
+
+function columnsOf({ columns }: Insert): string {
+  return Object.keys(columns).join(", ");
+}
+
+function placesOf({ columns }: Insert, count: number): string {
+  const row = `(${Object.keys(columns)
+    .map(() => "?")
+    .join(", ")})`;
+  return Array(count).fill(row).join(", ");
 }
 
 // The objects that SQLite's own binding makes are tables of hashes, which cost as much to read as the query itself.
