@@ -7,9 +7,18 @@ declare const raw: unique symbol;
 export function toRaw(value: unknown): RawJson {
   // What most lines are made of needs no printer.
   if (value === null) return "null" as RawJson;
-  if (typeof value === "string" && value.length <= shortText && plainText.test(value)) return `"${value}"` as RawJson;
+  if (typeof value === "string" && value.length <= shortText && isPlain(value)) return `"${value}"` as RawJson;
   if (typeof value === "number" && Number.isFinite(value)) return String(value) as RawJson;
   return (JSON.stringify(value) ?? "null") as RawJson;
+}
+
+/** Whether a text stands in JSON as it is. */
+function isPlain(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 32 || code > 126 || code === quote || code === backslash) return false;
+  }
+  return true;
 }
 
 /** The value of JSON text that was found to be valid. */
@@ -17,6 +26,5 @@ export function parseRaw(text: RawJson): unknown {
   return JSON.parse(text) as unknown;
 }
 
-// A text of these stands in JSON as it is.
-const plainText = /^[ !#-[\]-~]*$/;
+const [quote, backslash] = [34, 92];
 const shortText = 64;

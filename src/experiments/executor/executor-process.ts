@@ -122,11 +122,18 @@ export class ExecutorProcess {
   readonly #flush = (): void => {
     this.#isDue = false;
     if (this.#isWriting) return;
+    if (this.#gathered.length > 0) return this.#sendGathered();
+    const text = this.#unsent;
+    this.#unsent = "";
+    // The stream copies a text, and nobody has to be told when it is through.
+    if (text !== "") this.#stdin.write(text);
+  };
+
+  #sendGathered(): void {
     this.#gather();
-    if (this.#gathered.length === 0) return;
     this.#isWriting = true;
     this.#stdin.write(this.#gathered.take(), this.#onWritten);
-  };
+  }
 
   readonly #onWritten = (): void => {
     this.#isWriting = false;

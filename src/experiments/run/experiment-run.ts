@@ -136,21 +136,7 @@ function evaluate(
 }
 
 function taskInput({ runId, example, repetition }: PlannedRun, params: RawJson): RawJson {
-  return joinRaw([
-    `{"id":`,
-    toRaw(example.id),
-    `,"input":`,
-    example.input,
-    ...member(`,"output":`, example.output),
-    ...member(`,"metadata":`, example.metadata),
-    `,"run_id":`,
-    toRaw(runId),
-    `,"repetition_number":`,
-    toRaw(repetition),
-    `,"params":`,
-    params,
-    "}",
-  ]);
+  return `{"id":${toRaw(example.id)},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)},"run_id":${toRaw(runId)},"repetition_number":${repetition},"params":${params}}` as RawJson;
 }
 
 /** What kept an executor from answering; throws what says that no executor can be had. */
@@ -185,33 +171,9 @@ async function runEval({ open, evaluator, input }: EvalJob, options: ExperimentR
 
 function evalInput({ runId, example }: PlannedRun, outcome: TaskOutcome, params: RawJson): RawJson {
   const id = toRaw(runId);
-  return joinRaw([
-    `{"example":{"id":`,
-    toRaw(example.id),
-    `,"run_id":`,
-    id,
-    `,"input":`,
-    example.input,
-    ...member(`,"output":`, example.output),
-    ...member(`,"metadata":`, example.metadata),
-    `},"actual_output":`,
-    outcome.output ?? "null",
-    ...member(`,"expected_output":`, example.output),
-    ...member(`,"task_metadata":`, outcome.metadata),
-    `,"params":`,
-    params,
-    `,"run_id":`,
-    id,
-    "}",
-  ]);
+  return `{"example":{"id":${toRaw(example.id)},"run_id":${id},"input":${example.input}${member("output", example.output)}${member("metadata", example.metadata)}},"actual_output":${outcome.output ?? "null"}${member("expected_output", example.output)}${member("task_metadata", outcome.metadata)},"params":${params},"run_id":${id}}` as RawJson;
 }
 
-function member(name: string, raw: RawJson | null): readonly string[] {
-  return raw === null ? [] : [name, raw];
-}
-
-function joinRaw(pieces: readonly string[]): RawJson {
-  let text = "";
-  for (const piece of pieces) text += piece;
-  return text as RawJson;
+function member(name: string, raw: RawJson | null): string {
+  return raw === null ? "" : `,"${name}":${raw}`;
 }
