@@ -1,4 +1,5 @@
-import { open, rename, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { copyFile, open, rename, rm } from "node:fs/promises";
 import type { Redactor } from "../redactor.ts";
 
 let sequence = 0;
@@ -9,9 +10,8 @@ export async function writeStreamAtomic(
   pieces: AsyncIterable<string | Uint8Array>,
   redactor: Redactor,
 ): Promise<void> {
-  const staging = `${path}.${process.pid}-s${sequence++}.tmp`;
   const redact = redactor.stream();
-  try {
+  await replaceFile(path, async (staging) => {
     const file = await open(staging, "w");
     try {
       // Not `write`, which may stop half-way on a disk that is nearly full.
@@ -21,6 +21,18 @@ export async function writeStreamAtomic(
     } finally {
       await file.close();
     }
+  });
+}
+
+/** Copies a file as it is, as whole as `writeStreamAtomic` writes one; its bytes never pass through here, or are shared where a disk can do that. */
+export async function copyFileAtomic(from: string, path: string): Promise<void> {
+  await replaceFile(path, (staging) => copyFile(from, staging, constants.COPYFILE_FICLONE));
+}
+
+async function replaceFile(path: string, write: (staging: string) => Promise<void>): Promise<void> {
+  const staging = `${path}.${process.pid}-s${sequence++}.tmp`;
+  try {
+    await write(staging);
     await rename(staging, path);
   } catch (error) {
     await rm(staging, { force: true }).catch(() => {});

@@ -7,6 +7,10 @@ export class GatheredBytes {
   #other = Buffer.allocUnsafe(leastRoom);
   #length = 0;
 
+  get length(): number {
+    return this.#length;
+  }
+
   add(text: string): void {
     const needed = this.#length + longestCharacter * text.length;
     if (needed > this.#room.length) this.#grow(needed);

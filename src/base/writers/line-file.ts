@@ -1,4 +1,4 @@
-import { appendFileSync } from "node:fs";
+import { writeSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { noSecrets, type Redactor } from "../redactor.ts";
 import { GatheredBytes } from "./gathered-bytes.ts";
@@ -37,7 +37,7 @@ export async function openLineFile(path: string, redactor: Redactor): Promise<Li
       try {
         // After a failed write nobody knows what stands at the end of the file.
         if (failure !== null) throw failure.error;
-        if (bytes.length <= mostAtOnce) appendFileSync(file.fd, bytes);
+        if (bytes.length <= mostAtOnce) writeAll(file.fd, bytes);
         else await file.appendFile(bytes);
         syncing ??= setTimeout(() => {
           syncing = null;
@@ -68,6 +68,11 @@ export async function openLineFile(path: string, redactor: Redactor): Promise<Li
       await file.close().catch(() => {});
     },
   };
+}
+
+/** A disk that is nearly full may take a part. */
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at, bytes.length - at);
 }
 
 function joined(line: Pieces): string {

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
+import { GatheredBytes } from "../../base/writers/gathered-bytes.ts";
 import { LineSplitter, type LineListener } from "../wire/line-splitter.ts";
 import { watchGroup } from "./watch-group.ts";
 
@@ -20,6 +21,8 @@ export interface ProcessOptions {
 
 const longestLine = 128 * 1024 * 1024;
 const longestComplaint = 2000;
+// What is shorter is joined sooner than copied piece by piece.
+const longPart = 4096;
 
 /** The process of an executor, with all that it starts: what it says line by line, and its end. */
 export class ExecutorProcess {
@@ -28,8 +31,12 @@ export class ExecutorProcess {
   readonly #gone = Promise.withResolvers<string>();
   readonly #unwatch: () => void;
   #complaint = "";
-  /** What is to be written at the end of this turn. */
+  /** What is to be written at the end of this turn: what is short behind what has gathered. */
+  readonly #gathered = new GatheredBytes();
   #unsent = "";
+  #isDue = false;
+  /** The bytes of the last write may still be needed. */
+  #isWriting = false;
   /** It answers on the private channel: what is on its stdout is print, whatever it looks like. */
   #isPrivate = false;
   #how: string | null = null;
@@ -76,13 +83,17 @@ export class ExecutorProcess {
 
   /** Less than a line, or more; what is written in one turn of the loop goes out together. */
   writePart(text: string): void {
-    if (this.#unsent === "") process.nextTick(() => this.#flush());
+    if (!this.#isDue) {
+      this.#isDue = true;
+      process.nextTick(this.#flush);
+    }
     this.#unsent += text;
+    if (text.length >= longPart) this.#gather();
   }
 
   endInput(): void {
-    this.#flush();
-    this.#stdin.end();
+    this.#gather();
+    this.#stdin.end(Buffer.from(this.#gathered.take()));
   }
 
   async endsWithin(limitMs: number): Promise<void> {
@@ -103,12 +114,31 @@ export class ExecutorProcess {
     }
   }
 
-  #flush(): void {
-    if (this.#unsent === "") return;
+  #gather(): void {
+    if (this.#unsent !== "") this.#gathered.add(this.#unsent);
+    this.#unsent = "";
+  }
+
+  readonly #flush = (): void => {
+    this.#isDue = false;
+    if (this.#isWriting) return;
+    if (this.#gathered.length > 0) return this.#sendGathered();
     const text = this.#unsent;
     this.#unsent = "";
-    this.#stdin.write(text);
+    // The stream copies a text, and nobody has to be told when it is through.
+    if (text !== "") this.#stdin.write(text);
+  };
+
+  #sendGathered(): void {
+    this.#gather();
+    this.#isWriting = true;
+    this.#stdin.write(this.#gathered.take(), this.#onWritten);
   }
+
+  readonly #onWritten = (): void => {
+    this.#isWriting = false;
+    if (!this.#isDue) this.#flush();
+  };
 
   get #stdin(): Writable {
     return this.#child.stdin as Writable;

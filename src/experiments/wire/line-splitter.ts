@@ -12,16 +12,21 @@ export interface OverlongLine {
 
 const newline = 10;
 const lineEnd = Buffer.from("\n");
+const noRoom = Buffer.alloc(0);
 const longestHead = 200;
+const leastRoom = 1 << 16;
+const mostRoom = 1 << 20;
 
 /** Cuts a stream of bytes into lines; one that is too long is told and not held. */
 export class LineSplitter {
   readonly #longest: number;
   readonly #onLine: LineListener;
   readonly #onOverlong: (line: OverlongLine) => void;
-  /** What came of a line whose end is still to come. */
-  #parts: Buffer[] = [];
+  /** How long the line is whose end is still to come. */
   #bytes = 0;
+  /** What is held of it, in room that is used again: what is new each time costs more than the copying. */
+  #room: Buffer = noRoom;
+  #held = 0;
 
   constructor(longest: number, onLine: LineListener, onOverlong: (line: OverlongLine) => void) {
     this.#longest = longest;
@@ -62,16 +67,26 @@ export class LineSplitter {
 
   #keep(part: Buffer): void {
     this.#bytes += part.length;
-    if (this.#bytes <= this.#longest + 1 || this.#parts.length === 0) this.#parts.push(part);
+    // Of a line that is too long its begin is enough.
+    if (this.#bytes > this.#longest + 1 && this.#held > 0) return;
+    if (this.#bytes > this.#room.length) this.#grow(this.#bytes);
+    this.#held += part.copy(this.#room, this.#held);
+  }
+
+  #grow(needed: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(leastRoom, 2 * needed));
+    this.#room.copy(larger, 0, 0, this.#held);
+    this.#room = larger;
   }
 
   #finish(): void {
-    const parts = this.#parts;
+    const line = this.#room.subarray(0, this.#held);
     const bytes = this.#bytes - 1;
-    this.#parts = [];
     this.#bytes = 0;
-    if (bytes > this.#longest) this.#tellOverlong(bytes, parts[0] ?? lineEnd);
-    else this.#hear(Buffer.concat(parts));
+    this.#held = 0;
+    if (this.#room.length > mostRoom) this.#room = noRoom;
+    if (bytes > this.#longest) this.#tellOverlong(bytes, line);
+    else this.#hear(line);
   }
 
   #tellOverlong(bytes: number, begin: Buffer): void {

@@ -9,8 +9,7 @@ import { toPathSegment } from "../../../base/path-segment.ts";
 import { noSecrets } from "../../../base/redactor.ts";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import { shellWord, shownPath } from "../../../base/shown-path.ts";
-import { readBytes } from "../../../formats/read-bytes.ts";
-import { writeStreamAtomic } from "../../../base/writers/atomic-stream.ts";
+import { copyFileAtomic, writeStreamAtomic } from "../../../base/writers/atomic-stream.ts";
 import type { RunPlan, RunRecord } from "../../../store/run-store.ts";
 import { exampleLine, type ExampleSource } from "../../examples/example-source.ts";
 import { openExampleFile } from "../../examples/open-example-file.ts";
@@ -50,7 +49,9 @@ export function openDirectoryShelf(options: DirectoryShelfOptions): ExperimentSh
       await using taken = new AsyncDisposableStack();
       taken.use(await hold(directory, options));
       if (existsSync(join(directory, "config.json"))) throw takenError(shownPath(directory, options.host.cwd));
-      await writeStreamAtomic(join(directory, "examples.jsonl"), linesOf(examples, signal), noSecrets);
+      const copy = join(directory, "examples.jsonl");
+      if (examples.plainFile === null) await writeStreamAtomic(copy, exampleLines(examples), noSecrets);
+      else await copyFileAtomic(examples.plainFile, copy);
       await writeConfig(directory, plan, clock.now());
       return await openDirectoryOutput({ directory, mode: "begin", held: taken.move() });
     },
@@ -101,11 +102,6 @@ async function openExamples(directory: string, plan: RunPlan, signal: AbortSigna
   const source = await openExampleFile({ path, name: readPlan(plan).dataset ?? path, signal });
   const { datasetId: id, datasetVersion: version } = plan;
   return id === null || version === null ? source : { ...source, dataset: { id, version }, hash: null };
-}
-
-/** Their lines; where a file has just these, it is copied as it is. */
-function linesOf(examples: ExampleSource, signal: AbortSignal): AsyncIterable<string | Uint8Array> {
-  return examples.plainFile === null ? exampleLines(examples) : readBytes(examples.plainFile, signal);
 }
 
 async function* exampleLines(examples: ExampleSource): AsyncGenerator<string, void> {
