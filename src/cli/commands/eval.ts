@@ -9,7 +9,7 @@ import type { Store } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { applyOptions, type EvalOptions } from "../eval/apply-options.ts";
 import { capturePrints } from "../eval/capture-prints.ts";
-import { nextChange } from "../eval/file-changes.ts";
+import { FileChanges } from "../eval/file-changes.ts";
 import { guardProcess } from "../eval/guard-process.ts";
 import { loadEvals, type NamedEval } from "../eval/load-evals.ts";
 import { openModuleLoader, type ModuleLoader } from "../../base/module-loader.ts";
@@ -23,6 +23,8 @@ import { printError } from "../print-error.ts";
 import { jsonModeOf, listenAndReport, type ReportOptions } from "../report-options.ts";
 import type { RunReporter } from "../run-reporter.ts";
 import { storeWords } from "../with-store.ts";
+
+const settleMs = 50;
 
 export interface EvalCommandOptions extends EvalOptions, ReportOptions {
   readonly only?: readonly string[];
@@ -122,6 +124,8 @@ async function watchAndRun(sitting: Sitting): Promise<number> {
     const change = await runUntilChange(sitting, told);
     if (change === null) return exitCodeOfSignal(told.interrupts.received ?? "SIGINT");
     told.reporter.say(`${shownPath(change, context.host.cwd)} changed; running again`);
+    // Whoever writes it may not have done with it.
+    await context.clock.sleep(settleMs, told.interrupts.signal).catch(() => {});
   }
 }
 
@@ -133,8 +137,12 @@ async function runUntilChange(sitting: Sitting, told: Told): Promise<string | nu
   using stop = followSignals([interrupt, changed.signal]);
   const complain = (error: unknown): number => printError(error, context.terminal, context.host.cwd);
   using _prints = capturePrints(context.process.stdout, told.reporter.print);
+  using changes = new FileChanges();
+  // What changes while it is loaded counts, too.
+  changes.add([file, ...loader.files]);
   const loaded = await load(sitting).catch(complain);
-  const change = nextChange([file, ...loader.files], interrupt).then(
+  changes.add(loader.files);
+  const change = changes.first(interrupt).then(
     (name) => {
       changed.abort(new Error("a file changed"));
       return name;
