@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { RolloutError } from "../../base/rollout-error.ts";
 import type { MemoryProcess } from "../../environments/memory/memory-handler.ts";
 import { giveReward, hang, type Act } from "../testing/acts.ts";
 import { onlyTrial, runJobOnRig, type RigOptions } from "../testing/job-rig.ts";
@@ -50,6 +51,31 @@ describe("processes the agent left running", () => {
       tasks: { one: { toml: '[verifier]\nleftovers = "kill"\n' } },
     });
     expect(aliveInTest).toEqual([true]);
+  });
+
+  test("R15: one that keeps the tests from being put in place is ended, and marks the trial", async () => {
+    let copies = 0;
+    const { trial, aliveInTest } = await runWithServer({
+      faults: ({ operation, attempt }) => {
+        if (operation === "copyTo" && (copies = attempt) === 2) throw new RolloutError("copy_failed", "rm: not empty");
+      },
+    });
+    expect(copies).toBe(3);
+    expect(aliveInTest).toEqual([false]);
+    expect(trial).toMatchObject({ reward: 1, error: null, tries: 1 });
+    expect(trial.untrusted).toEqual([
+      "something that the agent left running kept the tests out until it was ended (python -m http.server)",
+    ]);
+  });
+
+  test("R24: tests that cannot be put in place without it, either, are the infrastructure's", async () => {
+    const { trial } = await runWithServer({
+      faults: ({ operation, attempt }) => {
+        if (operation === "copyTo" && attempt > 1) throw new RolloutError("copy_failed", "no such disk");
+      },
+    });
+    expect(trial.error).toMatchObject({ type: "verifier_failed", blame: "infrastructure", message: "no such disk" });
+    expect(trial.untrusted).toEqual([]);
   });
 
   test("R15: they are recorded when the verifier is disabled", async () => {

@@ -17,6 +17,7 @@ import { collectLimitMs } from "./limits.ts";
 import { missingShell } from "./missing-shell.ts";
 import { openCapture, runCaptured } from "./run-captured.ts";
 import { setDecoy } from "./set-decoy.ts";
+import { placeBesideLeftovers } from "./place-beside-leftovers.ts";
 import { runVerifier, transferPaths, verifierPlacements, type VerifierOutcome } from "./run-verifier.ts";
 import { failureOfEnd, warningOfEnd } from "./step-end.ts";
 import type { TryState } from "./try-state.ts";
@@ -243,9 +244,7 @@ async function verify(state: TryState, environment: Environment, lease: Environm
     if (isKilled) await distrustTools(state, environment);
     if (!isKilled && state.leftovers.length > 0 && context.provider.capabilities.shell)
       await setDecoy(state, environment);
-    await callEnvironment(context, "copying the tests", (signal) =>
-      environment.copyTo(verifierPlacements(task.directory), signal),
-    );
+    await placeBesideLeftovers(state, environment, "copying the tests", verifierPlacements(task.directory));
     return runVerifier(state, environment, false);
   }
   // The agent's own logs come from its environment; the verifier's from the fresh one.
