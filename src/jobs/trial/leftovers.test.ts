@@ -219,3 +219,28 @@ describe("the reading of the reward", () => {
     expect(freezes).toBe(1);
   });
 });
+
+describe("an environment that its own processes ended", () => {
+  const ended = new RolloutError("environment_ended", "the container was ended from inside");
+
+  test.each([
+    ["the agent's failure while it works", 1, "agent_execution_failed", "agent"],
+    ["the agent's failure when it left something running", 2, "verifier_failed", "agent"],
+  ])("R23: is %s, and no reason for another try", async (_whose, attempt, type, blame) => {
+    const { trial } = await runWithServer({
+      faults: (point) => {
+        if (point.operation === "exec" && point.attempt === attempt) throw ended;
+      },
+    });
+    expect(trial).toMatchObject({ tries: 1, reward: null, error: { type, blame, cause: null } });
+  });
+
+  test("R23: is the task's when nothing but its tests ran", async () => {
+    const job = await runJobOnRig({
+      faults: ({ operation, attempt }) => {
+        if (operation === "exec" && attempt === 2) throw ended;
+      },
+    });
+    expect(job.trial(onlyTrial)).toMatchObject({ tries: 1, error: { type: "verifier_failed", blame: "task" } });
+  });
+});

@@ -9,6 +9,7 @@ import { findAgent } from "../agents/find-agent.ts";
 import { bakeInstall } from "../installs/bake-install.ts";
 import { endTurn } from "../installs/end-turn.ts";
 import { blameFullDisk } from "./blame-full-disk.ts";
+import { blameLeftovers } from "./blame-leftovers.ts";
 import { callEnvironment } from "./call-environment.ts";
 import { collectLogs, redactReward } from "./collect-logs.ts";
 import type { EnvironmentLease } from "./environment-lease.ts";
@@ -39,7 +40,8 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
     const marked = failure ? { reward: null, failure } : await verify(state, environment, lease);
     outcome = { ...marked, failure: marked.failure && blameFullDisk(marked.failure, state), thrown: undefined };
   } catch (thrown) {
-    const failure = blameFullDisk(withImageLog(failureOf(thrown, state.step), state), state);
+    const told = withImageLog(failureOf(thrown, state.step), state);
+    const failure = blameFullDisk(blameLeftovers(told, thrown, state), state);
     outcome = { reward: null, failure, thrown };
     if (isDiskFull(thrown)) state.context.onDiskFull(thrown);
   } finally {
