@@ -19,6 +19,8 @@ export type ErrorCode =
   | "task_unfit"
   | "resource_allocation_failed"
   | "environment_lost"
+  /** What ran in it ended it. */
+  | "environment_ended"
   | "exec_failed"
   | "copy_failed"
   | "teardown_failed"

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { RolloutError } from "../base/rollout-error.ts";
 import { readJob } from "../jobs/output/read-job.ts";
-import { runJobOnRig } from "../jobs/testing/job-rig.ts";
+import { onlyTrial, runJobOnRig } from "../jobs/testing/job-rig.ts";
+import { runningOf } from "./running-of.ts";
 import { statusLines } from "./status-lines.ts";
 
 test("a rate says what it is of: trials with a reward, all that ended, all but what infrastructure did", async () => {
@@ -20,4 +21,11 @@ test("a rate says what it is of: trials with a reward, all that ended, all but w
     "6 of 6 trials finished, 4 failed",
     "passed 2 of 2 with a reward (100%), 33% of all 6 that ended, 67% without failures of infrastructure",
   ]);
+});
+
+test("a trial that has its result is finished, and does not run as well while its environment goes", async () => {
+  const { run } = await runJobOnRig({});
+  const job = await readJob(run.dir);
+  const running = [onlyTrial, "a/set/one__2"].map((key) => ({ key, startedAt: 0, phase: "verifier", phaseAt: 0 }));
+  expect(runningOf(job, running).map(({ key }) => key)).toEqual(["a/set/one__2"]);
 });

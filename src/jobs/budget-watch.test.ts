@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { FakeClock } from "../base/testing/fake-clock.ts";
 import { readJob } from "./output/read-job.ts";
 import type { Act } from "./testing/acts.ts";
-import { runJobOnRig, startJob } from "./testing/job-rig.ts";
+import { runJobOnRig, startJob, type RigOptions } from "./testing/job-rig.ts";
 import { until } from "./testing/until.ts";
 
 const spends = (usage: Readonly<Record<string, number>>): Act => {
@@ -98,5 +98,16 @@ describe("a budget", () => {
       "budget.cost_usd: what some trials cost is unknown and does not count",
       "budget.tokens: what some trials used is unknown and does not count",
     ]);
+  });
+
+  test("R36: what an agent spent that tells nothing of it is unknown, whatever its environment cost", async () => {
+    const run = (options: RigOptions) =>
+      runJobOnRig({ ...options, config: { budget: { cost_usd: 1 }, ...options.config } });
+    const silent = await run({ pricePerHour: 1 });
+    expect(silent.result).toMatchObject({ completed_trials: 1, unknown_cost_trials: 0 });
+    expect(silent.result.warnings).toEqual(["budget.cost_usd: what some agents spent is unknown and does not count"]);
+    const telling = await run({ script: { execute: spends({ cost_usd: 0 }) } });
+    expect(telling.result.warnings).toEqual([]);
+    expect((await run({ config: { agents: [{ name: "nop" }] } })).result.warnings).toEqual([]);
   });
 });

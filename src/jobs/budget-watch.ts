@@ -19,6 +19,8 @@ export interface Spending {
   readonly tokens: number;
   /** Trials whose cost nobody knows. */
   readonly unknownCost: number;
+  /** Trials that ended well, of agents that did not tell what they spent. */
+  readonly unknownSpending: number;
   /** Trials that ended well, of agents that told no tokens. */
   readonly unknownTokens: number;
 }
@@ -47,11 +49,12 @@ export class BudgetWatch implements Disposable {
   }
 
   /** Takes what all finished trials have cost so far, and of how many that is not known. */
-  spend({ costUsd, tokens, unknownCost, unknownTokens }: Spending): void {
+  spend({ costUsd, tokens, unknownCost, unknownSpending, unknownTokens }: Spending): void {
     this.#look("cost_usd", costUsd, this.#options.budget.costUsd);
     this.#look("tokens", tokens, this.#options.budget.tokens);
-    if (unknownCost > 0) this.#warnOfUnknown("cost_usd", "cost", this.#options.budget.costUsd);
-    if (unknownTokens > 0) this.#warnOfUnknown("tokens", "used", this.#options.budget.tokens);
+    if (unknownCost > 0) this.#warnOfUnknown("cost_usd", "trials cost", this.#options.budget.costUsd);
+    if (unknownSpending > 0) this.#warnOfUnknown("cost_usd", "agents spent", this.#options.budget.costUsd);
+    if (unknownTokens > 0) this.#warnOfUnknown("tokens", "trials used", this.#options.budget.tokens);
     // What earlier sittings took is spent before the first timer can tell.
     this.#look("wall_sec", this.#options.earlierSec, this.#options.budget.wallSec);
   }
@@ -60,10 +63,10 @@ export class BudgetWatch implements Disposable {
     for (const timer of this.#timers) timer.clear();
   }
 
-  #warnOfUnknown(name: string, verb: string, limit: number | null): void {
+  #warnOfUnknown(name: string, who: string, limit: number | null): void {
     if (limit === null || this.#warned.has(`unknown ${name}`)) return;
     this.#warned.add(`unknown ${name}`);
-    this.#options.onWarning(`budget.${name}: what some trials ${verb} is unknown and does not count`);
+    this.#options.onWarning(`budget.${name}: what some ${who} is unknown and does not count`);
   }
 
   #look(name: string, spent: number, limit: number | null): void {

@@ -77,7 +77,7 @@ test("R28: wrong fields of usage.json are warned of and not taken", async () => 
     });
   const wrong = (await write('{"cost_usd": "a", "input_tokens": 3}')).trial(onlyTrial);
   expect(wrong.agent_usage).toEqual({ cost_usd: null, input_tokens: 3, output_tokens: null });
-  expect(wrong.warnings).toEqual(["/logs/agent/usage.json: cost_usd is not a number of at least 0"]);
+  expect(wrong.warnings).toEqual(["/logs/agent/usage.json: cost_usd is not a number from 0 to 1e15"]);
   const none = (await write('{"tokens": 3}')).trial(onlyTrial);
   expect(none.warnings).toEqual(["/logs/agent/usage.json has none of cost_usd, input_tokens, output_tokens"]);
 });

@@ -36,6 +36,10 @@ test("a paused job lets what runs end, starts nothing new, and goes on when it i
   expect(shown.stdout).toMatch(
     /^job {2}paused: process \d+ on .*\n1 of 3 trials finished, 2 to come\npassed 1 of 1 with a reward \(100%\)\n$/,
   );
+  expect((await room.run(["show", "jobs/job"])).stdout).toMatch(/^This job is paused: process \d+\. 1 of 3 trials/);
+  expect((await room.run(["verify", "jobs/job"])).stdout).toMatch(
+    /^this job has not ended, so that what is recorded may be behind; process \d+ on \S+ brings it up to date\n/,
+  );
   expect(await room.run(["continue", "jobs/job"])).toMatchObject({ code: 0, stdout: "continued\n" });
   expect(await running.ended).toMatchObject({ code: 0, stderr: expect.stringContaining("continued") });
   expect(await status()).toMatchObject({ state: "ended", completed_trials: 3, running: [] });

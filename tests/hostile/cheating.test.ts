@@ -81,12 +81,15 @@ for (const [name, run] of Object.entries(runners)) {
       const results = await run(context, allNames, {});
       const failed = { reward: 0, isTrusted: true };
       const marks = marksOf(results);
-      expect({ ...marks, "late-writer": null }).toEqual({
+      expect({ ...marks, barricade: null, "late-writer": null }).toEqual({
         ...expected(({ isOnlyDetected }) =>
           isOnlyDetected ? { reward: expect.any(Number), isTrusted: false } : failed,
         ),
+        barricade: null,
         "late-writer": null,
       });
+      // Whether it was in the way depends on who was faster; it buys neither a failure nor another try.
+      expect(results.get("barricade")).toMatchObject({ reward: 0, tries: 1 });
       // Whether what it wrote was still seen depends on who was faster; it never counts.
       expect(results.get("late-writer")?.reward).toBe(0);
       expect(results.get("other-shell")?.untrusted.join()).toMatch(/the agent changed .*\/bash/);

@@ -8,6 +8,7 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { jobShape } from "../../jobs/describe-run.ts";
+import { jobPaths } from "../../jobs/output/job-paths.ts";
 import { readJob, readTrial, type JobRecord } from "../../jobs/output/read-job.ts";
 import { toUnit, type TrialResultFile } from "../../jobs/output/trial-result-schema.ts";
 import { costText, countText, durationFormat, markText } from "../../report/number-text.ts";
@@ -77,13 +78,13 @@ async function showStoredRun(word: string, options: ShowRunOptions, context: Cli
   return await (run.kind === "experiment" ? showStoredExperiment : showRun)(store, run, options, context);
 }
 
-function describeUnfinished({ started, trials, plan }: JobRecord, host: Host): string {
+function describeUnfinished({ dir, started, trials, plan }: JobRecord, host: Host): string {
   const finished = `${trials.length} of ${countText(plan.length, "trial")} finished.`;
   const { pid, hostname } = started;
   if (hostname !== host.hostname)
     return `This job has not ended. It was started by process ${pid} on ${hostname}. ${finished}`;
   return isJobAlive({ started }, host)
-    ? `This job is running: process ${pid}. ${finished}`
+    ? `This job is ${existsSync(jobPaths(dir).pause) ? "paused" : "running"}: process ${pid}. ${finished}`
     : `This job did not end: its process ${pid} is gone. ${finished} What it may have left running is removed by \`rollout clean\`, and by the next job.`;
 }
 

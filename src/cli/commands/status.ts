@@ -7,6 +7,7 @@ import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isJobAlive, readNamedJob } from "../job-life.ts";
 import { nextOfJob } from "../next-of-job.ts";
+import { runningOf } from "../running-of.ts";
 import { statusLines, type JobStand, type JobState } from "../status-lines.ts";
 
 /** `rollout status`: where a job stands, in a few lines or as JSON. */
@@ -19,7 +20,8 @@ export async function statusCommand(
   const paths = jobPaths(job.dir);
   const isAlive = !job.hasEnded && isJobAlive(job, host);
   const state: JobState = job.hasEnded ? "ended" : !isAlive ? "died" : existsSync(paths.pause) ? "paused" : "running";
-  const running = isAlive ? await readRunning(sittingLog(paths, job.result.sittings.length)) : [];
+  const logged = isAlive ? await readRunning(sittingLog(paths, job.result.sittings.length)) : [];
+  const running = runningOf(job, logged);
   const next = isAlive ? { command: null, notes: [] } : await nextOfJob(job, host.cwd);
   const stand: JobStand = { job, state, running, next };
   if (options.json) terminal.out(`${plainJson(describe(stand), 2)}\n`);

@@ -5,10 +5,12 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { resumeCommand } from "../../jobs/describe-run.ts";
 import type { Difference } from "../../jobs/output/comparison.ts";
+import { readJob } from "../../jobs/output/read-job.ts";
 import { verifyJob } from "../../jobs/output/verify-job.ts";
 import { countText } from "../../report/number-text.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { isJobAlive } from "../job-life.ts";
 
 /** `rollout verify`: recomputes what a job recorded; 1 when something is recorded otherwise. */
 export async function verifyCommand(
@@ -19,14 +21,19 @@ export async function verifyCommand(
   const dir = resolve(host.cwd, directory);
   if (!existsSync(dir)) throw new RolloutError("not_found", `${directory} does not exist`);
   const { hasEnded, trials, compared, differences } = await verifyJob(dir);
+  const bringsUp = async (): Promise<string> => {
+    const job = await readJob(dir);
+    // A command that would be refused is no help.
+    return isJobAlive(job, host)
+      ? `process ${job.started.pid} on ${job.started.hostname} brings it up to date`
+      : `${resumeCommand(dir, host.cwd)} brings it up to date`;
+  };
   if (options.json) {
     const found = { has_ended: hasEnded, trials, compared, differences };
     terminal.out(`${plainJson({ schema_version: 1, job_dir: dir, ...found }, 2)}\n`);
   } else {
     if (!hasEnded)
-      terminal.out(
-        `this job has not ended, so that what is recorded may be behind; ${resumeCommand(dir, host.cwd)} brings it up to date\n`,
-      );
+      terminal.out(`this job has not ended, so that what is recorded may be behind; ${await bringsUp()}\n`);
     for (const line of describeAll(differences, hasEnded)) terminal.out(`${line}\n`);
     const what = `${countText(trials, "trial")}, ${countText(compared, "value")}`;
     terminal.out(

@@ -4,6 +4,7 @@ import type { OutputSink } from "../environment.ts";
 import { demuxOutput } from "./connection/demux-output.ts";
 import { EngineError } from "./connection/engine-error.ts";
 import type { DockerGround } from "./docker-ground.ts";
+import { wasEndedInside } from "./was-ended-inside.ts";
 
 const settleMs = 500;
 const pollMs = 50;
@@ -23,6 +24,8 @@ export interface ContainerState {
   /** 0 when it does not run. */
   readonly Pid: number;
   readonly ExitCode: number;
+  /** By the engine's own clock. */
+  readonly FinishedAt: string;
 }
 
 /** Knows whether a container still runs, and tells one that never was of use from one that was lost. */
@@ -47,12 +50,17 @@ export class ContainerLife {
     return (await this.#ground.engine.client.json<{ State: ContainerState }>(request)).State;
   }
 
-  /** Rejects with `environment_lost` when the container does not run any more, with `task_unfit` when it never ran properly. */
+  /**
+   * Rejects when the container does not run any more: with `environment_lost`, with `environment_ended` when its own
+   * processes did that, with `task_unfit` when it never ran properly.
+   */
   async assertAlive(): Promise<void> {
     const state = await this.read(never).catch(() => null);
     if (state?.Running) return;
     if (state) await this.assertStarted(state);
     const how = state ? `has ended by itself with exit code ${state.ExitCode}` : "is gone";
+    if (state && (await wasEndedInside(this.#ground.engine, this.#id, state.FinishedAt)))
+      throw new RolloutError("environment_ended", `the container ${this.#id.slice(0, 12)} was ended from inside`);
     throw new RolloutError("environment_lost", `the container ${this.#id.slice(0, 12)} ${how}`, { transient: true });
   }
 

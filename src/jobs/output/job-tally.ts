@@ -34,10 +34,9 @@ const passAt = 1;
 const aggregates: Readonly<Record<Metric, (values: readonly number[]) => number | null>> = { sum, min, max, mean };
 
 // What the built-in agents do takes no model.
-function hasHiddenTokens(result: TrialResultFile): boolean {
-  const { agent_name: name, agent_usage: usage } = result;
-  const tells = (usage?.input_tokens ?? usage?.output_tokens ?? null) !== null;
-  return !isFailed(result) && !tells && name !== "oracle" && name !== "nop";
+function isSilent(result: TrialResultFile, told: number | null | undefined): boolean {
+  const { agent_name: name } = result;
+  return !isFailed(result) && (told ?? null) === null && name !== "oracle" && name !== "nop";
 }
 
 /** Every finished trial of a job in a few numbers, and the job's result at any instant. */
@@ -49,7 +48,7 @@ export class JobTally {
   #skipped: readonly number[] = [];
   #spentUsd = 0;
   #spentTokens = 0;
-  readonly #unknown = { unknownCost: 0, unknownTokens: 0 };
+  readonly #unknown = { unknownCost: 0, unknownSpending: 0, unknownTokens: 0 };
 
   constructor(plan: readonly PlannedTrial[], metrics: readonly Metric[], hasVerifier: boolean) {
     this.#plan = plan;
@@ -78,7 +77,8 @@ export class JobTally {
     this.#spentUsd += spentUsd - (earlier?.spentUsd ?? 0);
     this.#spentTokens += spentTokens - (earlier?.spentTokens ?? 0);
     this.#unknown.unknownCost += Number(result.cost === null) - Number(earlier?.cost === null);
-    if (!earlier && hasHiddenTokens(result)) this.#unknown.unknownTokens++;
+    if (!earlier && isSilent(result, usage?.input_tokens ?? usage?.output_tokens)) this.#unknown.unknownTokens++;
+    if (!earlier && isSilent(result, usage?.cost_usd)) this.#unknown.unknownSpending++;
   }
 
   /** Plan indexes that never ran. */
@@ -88,8 +88,7 @@ export class JobTally {
 
   /** What has been spent so far, for a budget. */
   spent(): Spending {
-    const { unknownCost, unknownTokens } = this.#unknown;
-    return { costUsd: this.#spentUsd, tokens: this.#spentTokens, unknownCost, unknownTokens };
+    return { costUsd: this.#spentUsd, tokens: this.#spentTokens, ...this.#unknown };
   }
 
   get counts(): { readonly completed: number; readonly failed: number; readonly skipped: number } {

@@ -407,6 +407,26 @@ describe("a job of which nothing is left", () => {
     );
   });
 
+  test("R38: goes on where somebody removed a trial's folder: what the journal has of it counts", async () => {
+    const root = makeRoot();
+    const script: JobScript = { execute: ({ key }) => (key.includes("two") ? 1 : 0) };
+    await runJobOnRig({ root, tasks, script });
+    for (const task of ["one", "two"]) rmSync(join(root, `jobs/job/a/set/${task}__1`), { recursive: true });
+    const grown = await resumed(root, { script, config: { n_attempts: 2 } });
+    expect(grown.result).toMatchObject({ completed_trials: 4, failed_trials: 2, pass_rate: 1 });
+    expect(grown.trial("a/set/one__1")).toMatchObject({ reward: 1, tries: 1 });
+    // Nothing is left that the reward could be read from.
+    expect((await verifyJob(grown.run.dir)).differences).toEqual([
+      { file: "a/set/one__1/result.json", field: "reward", recorded: 1, recomputed: null },
+    ]);
+    rmSync(join(root, "jobs/job/a/set/two__1"), { recursive: true });
+    const again = await resumed(root, {
+      config: { n_attempts: 2 },
+      resume: { retryFailed: ["agent_execution_failed"] },
+    });
+    expect(again.result).toMatchObject({ completed_trials: 6, failed_trials: 0 });
+  });
+
   test("R40: a reward.txt and a job's result.json that were changed are named", async () => {
     const root = makeRoot();
     await runJobOnRig({ root, tasks: { one: {} } });

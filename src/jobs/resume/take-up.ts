@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import type { Redactor } from "../../base/redactor.ts";
 import { keepTaskTexts } from "../inputs/task-texts.ts";
 import type { JobJournal } from "../output/job-journal.ts";
@@ -31,7 +32,12 @@ export async function takeUp(sitting: PlannedSitting, options: TakeUpOptions): P
     if (result === null) continue;
     tally.add(trial.index, result);
     if (missingIn === "journal") await journal.append({ type: "trial_finished", index: trial.index, result });
-    if (missingIn === "file") await writeTrialResult(trialPaths(paths.dir, trial.key), result, redactor);
+    if (missingIn === "file") {
+      const trialFiles = trialPaths(paths.dir, trial.key);
+      // Somebody may have removed it whole.
+      await mkdir(trialFiles.dir, { recursive: true });
+      await writeTrialResult(trialFiles, result, redactor);
+    }
     if (!again.has(trial)) voice.kept(toUnit(result));
   }
 }

@@ -54,6 +54,9 @@ export interface AgentUsage {
   readonly outputTokens: number | null;
 }
 
+// More than anybody uses, and little enough that the sum over any job is still a number.
+const mostUsed = 1e15;
+
 /** What an agent says it used, in `/logs/agent/usage.json`; null when it says nothing. */
 export async function readAgentUsage(paths: TrialPaths, warn: (message: string) => void): Promise<AgentUsage | null> {
   const path = join(paths.logs, "agent", "usage.json");
@@ -64,8 +67,8 @@ export async function readAgentUsage(paths: TrialPaths, warn: (message: string) 
     const value = JSON.parse(await readFile(path, "utf8")) as Record<string, unknown> | null;
     const amount = (key: string): number | null => {
       const found = value?.[key];
-      if (typeof found === "number" && Number.isFinite(found) && found >= 0) return found;
-      if (found !== undefined && found !== null) warn(`/logs/agent/usage.json: ${key} is not a number of at least 0`);
+      if (typeof found === "number" && found >= 0 && found <= mostUsed) return found;
+      if (found !== undefined && found !== null) warn(`/logs/agent/usage.json: ${key} is not a number from 0 to 1e15`);
       return null;
     };
     if (!usageKeys.some((key) => value !== null && typeof value === "object" && key in value)) {

@@ -62,6 +62,20 @@ test("R28: amounts that are missing or no amounts are null", async () => {
   expect(job.trial(onlyTrial).agent_usage).toEqual({ cost_usd: null, input_tokens: null, output_tokens: null });
 });
 
+test("R28: an amount that nobody can have used does not count, so that the totals of a job stay numbers", async () => {
+  const job = await runJobOnRig({
+    config: { n_attempts: 2 },
+    script: { execute: reports({ cost_usd: 1e308, input_tokens: 1e308, output_tokens: 7 }) },
+  });
+  expect(job.trial(onlyTrial)).toMatchObject({
+    agent_usage: { cost_usd: null, input_tokens: null, output_tokens: 7 },
+    warnings: ["cost_usd", "input_tokens"].map(
+      (key) => `/logs/agent/usage.json: ${key} is not a number from 0 to 1e15`,
+    ),
+  });
+  expect(job.result.total_cost).toBe(0);
+});
+
 test("R28: a usage.json that cannot be read is a warning", async () => {
   const job = await runJobOnRig({ script: { execute: reports("{ half") } });
   expect(job.trial(onlyTrial)).toMatchObject({ reward: 1, agent_usage: null });

@@ -114,7 +114,8 @@ export function failureOf(thrown: unknown, step: Step): Failure {
 }
 
 function causeOf({ code, transient }: RolloutError): FailureCause | null {
-  if (code === "task_unfit" || (code === "image_build_failed" && !transient)) return null;
+  if (code === "task_unfit" || code === "environment_ended") return null;
+  if (code === "image_build_failed" && !transient) return null;
   return code === "config_invalid" ? "configuration" : "infrastructure";
 }
 

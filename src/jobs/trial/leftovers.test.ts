@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { RolloutError } from "../../base/rollout-error.ts";
 import type { MemoryProcess } from "../../environments/memory/memory-handler.ts";
 import { giveReward, hang, type Act } from "../testing/acts.ts";
 import { onlyTrial, runJobOnRig, type RigOptions } from "../testing/job-rig.ts";
@@ -50,6 +51,31 @@ describe("processes the agent left running", () => {
       tasks: { one: { toml: '[verifier]\nleftovers = "kill"\n' } },
     });
     expect(aliveInTest).toEqual([true]);
+  });
+
+  test("R15: one that keeps the tests from being put in place is ended, and marks the trial", async () => {
+    let copies = 0;
+    const { trial, aliveInTest } = await runWithServer({
+      faults: ({ operation, attempt }) => {
+        if (operation === "copyTo" && (copies = attempt) === 2) throw new RolloutError("copy_failed", "rm: not empty");
+      },
+    });
+    expect(copies).toBe(3);
+    expect(aliveInTest).toEqual([false]);
+    expect(trial).toMatchObject({ reward: 1, error: null, tries: 1 });
+    expect(trial.untrusted).toEqual([
+      "something that the agent left running kept the tests out until it was ended (python -m http.server)",
+    ]);
+  });
+
+  test("R24: tests that cannot be put in place without it, either, are the infrastructure's", async () => {
+    const { trial } = await runWithServer({
+      faults: ({ operation, attempt }) => {
+        if (operation === "copyTo" && attempt > 1) throw new RolloutError("copy_failed", "no such disk");
+      },
+    });
+    expect(trial.error).toMatchObject({ type: "verifier_failed", blame: "infrastructure", message: "no such disk" });
+    expect(trial.untrusted).toEqual([]);
   });
 
   test("R15: they are recorded when the verifier is disabled", async () => {
@@ -191,5 +217,30 @@ describe("the reading of the reward", () => {
     });
     expect(job.trial(onlyTrial).reward).toBe(0.75);
     expect(freezes).toBe(1);
+  });
+});
+
+describe("an environment that its own processes ended", () => {
+  const ended = new RolloutError("environment_ended", "the container was ended from inside");
+
+  test.each([
+    ["the agent's failure while it works", 1, "agent_execution_failed", "agent"],
+    ["the agent's failure when it left something running", 2, "verifier_failed", "agent"],
+  ])("R23: is %s, and no reason for another try", async (_whose, attempt, type, blame) => {
+    const { trial } = await runWithServer({
+      faults: (point) => {
+        if (point.operation === "exec" && point.attempt === attempt) throw ended;
+      },
+    });
+    expect(trial).toMatchObject({ tries: 1, reward: null, error: { type, blame, cause: null } });
+  });
+
+  test("R23: is the task's when nothing but its tests ran", async () => {
+    const job = await runJobOnRig({
+      faults: ({ operation, attempt }) => {
+        if (operation === "exec" && attempt === 2) throw ended;
+      },
+    });
+    expect(job.trial(onlyTrial)).toMatchObject({ tries: 1, error: { type: "verifier_failed", blame: "task" } });
   });
 });

@@ -44,3 +44,22 @@ test("a secret is taken out of names, of folders too, and of where links lead", 
   expect(names.filter((name) => name.startsWith("a-") && !name.includes("/"))).toHaveLength(2);
   expect(readlinkSync(join(root, "link"))).toBe(`${mark}/x`);
 });
+
+test("a secret with slashes in it is taken out where it is a name over several folders", async () => {
+  const root = makeRoot();
+  const slashed = createRedactor([{ name: "KEY", value: "abc/defg+hi/jkl" }]);
+  mkdirSync(join(root, "logs/abc/defg+hi/jkl"), { recursive: true });
+  writeFileSync(join(root, "logs/abc/defg+hi/jkl/out.txt"), "inside\n");
+  mkdirSync(join(root, "logs/x-abc/defg+hi/jkl-1/abc/defg+hi/jkl"), { recursive: true });
+  writeFileSync(join(root, "logs/x-abc/honest.txt"), "stays\n");
+  await redactTree(root, slashed, new Set());
+  expect(readdirSync(root, { recursive: true, encoding: "utf8" }).sort()).toEqual([
+    "logs",
+    "logs/[redacted:KEY]",
+    "logs/[redacted:KEY]/out.txt",
+    "logs/x-[redacted:KEY]-1",
+    "logs/x-[redacted:KEY]-1/[redacted:KEY]",
+    "logs/x-abc",
+    "logs/x-abc/honest.txt",
+  ]);
+});

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, type Dirent, existsSync } from "node:fs";
-import { chmod, readdir, readFile, readlink, rename, rm, stat, symlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { chmod, readdir, readFile, readlink, rename, rm, rmdir, stat, symlink } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
 import { noSecrets, type Redactor } from "../../base/redactor.ts";
 import { openCappedStream } from "../../base/writers/capped-stream.ts";
 
@@ -19,7 +19,43 @@ export async function redactTree(directory: string, redactor: Redactor, exempt: 
   }
   // What is inside goes first: until then its path is the one that was found.
   const named = entries.filter(({ name }) => redactor.text(name) !== name).map(pathOf);
-  for (const path of named.sort((a, b) => b.length - a.length)) await rename(path, freeName(path, redactor));
+  for (const path of named.sort((a, b) => b.length - a.length)) {
+    await rename(path, freeName(join(path, "..", redactor.text(basename(path)))));
+  }
+  if (entries.some((entry) => isSplit(relative(directory, pathOf(entry)), redactor)))
+    await joinSplitNames(directory, redactor);
+}
+
+// A secret with a slash in it may be the name of a folder and of what is in it.
+function isSplit(path: string, redactor: Redactor): boolean {
+  const clean = redactor.text(path);
+  return (
+    clean !== path &&
+    clean !==
+      path
+        .split("/")
+        .map((name) => redactor.text(name))
+        .join("/")
+  );
+}
+
+async function joinSplitNames(directory: string, redactor: Redactor): Promise<void> {
+  const entries = await readdir(directory, { recursive: true, encoding: "utf8" });
+  const ends = entries.filter((path) => isSplit(path, redactor) && !isSplit(dirname(path), redactor));
+  if (ends.length === 0) return;
+  for (const path of ends) {
+    await rename(join(directory, path), freeName(join(directory, redactor.text(path))));
+    for (let parent = dirname(path); parent !== "."; parent = dirname(parent)) {
+      // One that holds something else stays.
+      const isGone = await rmdir(join(directory, parent)).then(
+        () => true,
+        () => false,
+      );
+      if (!isGone) break;
+    }
+  }
+  // What was moved may hold it once more, further down.
+  await joinSplitNames(directory, redactor);
 }
 
 /** Takes secrets out of one file; what is on its way stands in the given directory meanwhile. */
@@ -31,8 +67,7 @@ function pathOf({ parentPath, name }: Dirent): string {
   return join(parentPath, name);
 }
 
-function freeName(path: string, redactor: Redactor): string {
-  const clean = join(path, "..", redactor.text(basename(path)));
+function freeName(clean: string): string {
   let free = clean;
   for (let number = 2; existsSync(free); number++) free = `${clean}-${number}`;
   return free;

@@ -9,6 +9,7 @@ import { findAgent } from "../agents/find-agent.ts";
 import { bakeInstall } from "../installs/bake-install.ts";
 import { endTurn } from "../installs/end-turn.ts";
 import { blameFullDisk } from "./blame-full-disk.ts";
+import { blameLeftovers } from "./blame-leftovers.ts";
 import { callEnvironment } from "./call-environment.ts";
 import { collectLogs, redactReward } from "./collect-logs.ts";
 import type { EnvironmentLease } from "./environment-lease.ts";
@@ -17,6 +18,7 @@ import { collectLimitMs } from "./limits.ts";
 import { missingShell } from "./missing-shell.ts";
 import { openCapture, runCaptured } from "./run-captured.ts";
 import { setDecoy } from "./set-decoy.ts";
+import { placeBesideLeftovers } from "./place-beside-leftovers.ts";
 import { runVerifier, transferPaths, verifierPlacements, type VerifierOutcome } from "./run-verifier.ts";
 import { failureOfEnd, warningOfEnd } from "./step-end.ts";
 import type { TryState } from "./try-state.ts";
@@ -38,7 +40,8 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
     const marked = failure ? { reward: null, failure } : await verify(state, environment, lease);
     outcome = { ...marked, failure: marked.failure && blameFullDisk(marked.failure, state), thrown: undefined };
   } catch (thrown) {
-    const failure = blameFullDisk(withImageLog(failureOf(thrown, state.step), state), state);
+    const told = withImageLog(failureOf(thrown, state.step), state);
+    const failure = blameFullDisk(blameLeftovers(told, thrown, state), state);
     outcome = { reward: null, failure, thrown };
     if (isDiskFull(thrown)) state.context.onDiskFull(thrown);
   } finally {
@@ -243,9 +246,7 @@ async function verify(state: TryState, environment: Environment, lease: Environm
     if (isKilled) await distrustTools(state, environment);
     if (!isKilled && state.leftovers.length > 0 && context.provider.capabilities.shell)
       await setDecoy(state, environment);
-    await callEnvironment(context, "copying the tests", (signal) =>
-      environment.copyTo(verifierPlacements(task.directory), signal),
-    );
+    await placeBesideLeftovers(state, environment, "copying the tests", verifierPlacements(task.directory));
     return runVerifier(state, environment, false);
   }
   // The agent's own logs come from its environment; the verifier's from the fresh one.

@@ -53,6 +53,14 @@ export PATH=/evil:$PATH BASH_ENV=/evil/env; cat() { echo 42; }; export -f cat`,
     isOnlyDetected: false,
   },
   {
+    // Tests that cannot be put in place would be the infrastructure's failure, and the trial started over.
+    name: "barricade",
+    execute:
+      leave(`fill() { while :; do mkdir -p /tests/a /logs/verifier/a; : > /tests/a/$RANDOM; : > /logs/verifier/a/$RANDOM; done; }
+fill & fill & wait`),
+    isOnlyDetected: false,
+  },
+  {
     name: "late-writer",
     execute: leave(`find_tests() { for place in /proc/[0-9]*; do
     { tr '\\0' ' ' < $place/cmdline | grep -q '^bash --norc /tests/test.sh'; } 2>/dev/null && echo $place && return; done; false; }

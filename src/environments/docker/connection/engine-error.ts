@@ -17,9 +17,12 @@ export function hasStatus(error: unknown, ...statuses: readonly number[]): boole
   return error instanceof EngineError && error.status !== null && statuses.includes(error.status);
 }
 
+// An engine answers with 500 as well when what stands or runs in the container is in an archive's way.
+const inTheWay = /processing tar file.*(not empty|file exists|(is|not) a directory|no such file|not permitted)/is;
+
 /** True when the engine itself is in trouble, so that the same call may succeed later. */
-function isPassing({ status }: EngineError): boolean {
-  return status === null || status === 429 || status >= 500;
+function isPassing({ status, message }: EngineError): boolean {
+  return status === null || status === 429 || (status >= 500 && !inTheWay.test(message));
 }
 
 /** The one translation of an engine's error into ours; what is ours already, or a bug, stays as it is. */
