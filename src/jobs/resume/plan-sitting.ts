@@ -194,6 +194,6 @@ function refusal(dir: string, changes: readonly JobChange[]): RolloutError {
   const details = describeChanges(changes);
   return new RolloutError("config_invalid", `this is not the job whose results are in ${dir}; nothing was started`, {
     details,
-    hint: "undo the change, choose another --name, or run the rest with what is there now: --accept-changes",
+    hint: "undo the change, run it as a job of another name, or run the rest with what is there now: --accept-changes",
   });
 }
