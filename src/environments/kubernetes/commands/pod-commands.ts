@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
-import type { ExecRequest } from "../../environment.ts";
+import type { ExecRequest, ProcessInfo } from "../../environment.ts";
 import { planEndCommand } from "../../guest/end-processes.ts";
 import { encodeWords } from "./encode-words.ts";
+import { listProcesses } from "./list-processes.ts";
 import type { PodShell } from "./pod-shell.ts";
 import { SupervisedCommand, type CommandEnd, type CommandFiles } from "./supervised-command.ts";
 
@@ -17,14 +18,17 @@ export const plumbingPath = "/run/rollout";
 export class PodCommands {
   readonly #shell: PodShell;
   readonly #marks = new Set<string>();
+  /** How many commands were begun, and how many of them had been when nothing was found to run. */
+  #begun = 0;
+  #begunAtQuiet = 0;
 
   constructor(shell: PodShell) {
     this.#shell = shell;
   }
 
-  /** True while a command runs that was not left behind. */
-  get areRunning(): boolean {
-    return this.#marks.size > 0;
+  /** True when nothing runs beside the main process: no command was begun since that was seen. */
+  get areOver(): boolean {
+    return this.#marks.size === 0 && this.#begunAtQuiet === this.#begun;
   }
 
   /** Runs a command to its end. When the signal is aborted, all that it started is ended and the reason thrown. */
@@ -47,6 +51,7 @@ export class PodCommands {
       stderr,
     });
     this.#marks.add(mark);
+    this.#begun++;
     try {
       return await this.#untilAborted(supervised, mark, signal);
     } finally {
@@ -54,10 +59,28 @@ export class PodCommands {
     }
   }
 
+  /** Everything that runs beside the main process. */
+  async list(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
+    let found: readonly ProcessInfo[] = [];
+    await this.#look(async () => {
+      found = await listProcesses(this.#shell, signal);
+      return found.length === 0;
+    });
+    return found;
+  }
+
   /** Ends everything beside the main process; false when something withstood it. */
   async endAll(signal: AbortSignal): Promise<boolean> {
     const command = planEndCommand({ mark: "", isAlone: true, since: "" });
-    return (await this.#shell.runTool({ command, isAlone: true, signal })).exitCode === 0;
+    return this.#look(async () => (await this.#shell.runTool({ command, isAlone: true, signal })).exitCode === 0);
+  }
+
+  // A command that runs already may leave something behind after the look.
+  async #look(findNothing: () => Promise<boolean>): Promise<boolean> {
+    const begun = this.#marks.size === 0 ? this.#begun : null;
+    const isNothing = await findNothing();
+    if (isNothing && begun !== null) this.#begunAtQuiet = begun;
+    return isNothing;
   }
 
   async #untilAborted(
