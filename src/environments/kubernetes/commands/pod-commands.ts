@@ -51,36 +51,36 @@ export class PodCommands {
       stderr,
     });
     this.#marks.add(mark);
-    this.#begun++;
+    const begun = ++this.#begun;
     try {
-      return await this.#untilAborted(supervised, mark, signal);
+      const ended = await this.#untilAborted(supervised, mark, signal);
+      if (supervised.hasLeftNothing && this.#marks.size === 1 && this.#begun === begun) this.#begunAtQuiet = begun;
+      return ended;
     } finally {
       this.#marks.delete(mark);
     }
   }
 
-  /** Everything that runs beside the main process. */
+  /** Everything that runs beside the main process; a Pod that is known to be still is not asked. */
   async list(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
-    let found: readonly ProcessInfo[] = [];
-    await this.#look(async () => {
-      found = await listProcesses(this.#shell, signal);
-      return found.length === 0;
-    });
-    return found;
+    // What looks like our own is not listed, so that an empty list does not show that nothing runs.
+    return this.#areSeenOver() ? [] : listProcesses(this.#shell, signal);
   }
 
   /** Ends everything beside the main process; false when something withstood it. */
   async endAll(signal: AbortSignal): Promise<boolean> {
+    if (this.#areSeenOver()) return true;
+    // A command that runs already may start something after the look.
+    const begun = this.#marks.size === 0 ? this.#begun : null;
     const command = planEndCommand({ mark: "", isAlone: true, since: "" });
-    return this.#look(async () => (await this.#shell.runTool({ command, isAlone: true, signal })).exitCode === 0);
+    const { exitCode } = await this.#shell.runTool({ command, isAlone: true, signal });
+    if (exitCode === 0 && begun !== null) this.#begunAtQuiet = begun;
+    return exitCode === 0;
   }
 
-  // A command that runs already may leave something behind after the look.
-  async #look(findNothing: () => Promise<boolean>): Promise<boolean> {
-    const begun = this.#marks.size === 0 ? this.#begun : null;
-    const isNothing = await findNothing();
-    if (isNothing && begun !== null) this.#begunAtQuiet = begun;
-    return isNothing;
+  // In a Pod where nothing runs, nothing can begin to but by a command; one that has ended itself has to say so.
+  #areSeenOver(): boolean {
+    return this.#begun > 0 && this.areOver && !this.#shell.options.life.isOver;
   }
 
   async #untilAborted(
