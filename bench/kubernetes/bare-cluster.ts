@@ -11,12 +11,13 @@ import { makeArchives, type Archives } from "../trials/make-archives.ts";
 
 const never = new AbortController().signal;
 const clock = systemClock;
+const unpack = ["tar", "-x", "-p", "-f", "-", "-C", "/"];
 
 /** Trials on a cluster, with the calls that none can do without. */
 export interface BareCluster extends Disposable {
   readonly description: string;
-  /** With so many more commands that do nothing in each trial. */
-  run(trials: number, inFlight: number, moreCommands?: number): Promise<void>;
+  /** Where files are joined, they travel with the command that needs them, as ours do. */
+  run(trials: number, inFlight: number, areFilesJoined?: boolean): Promise<void>;
 }
 
 export interface BareClusterOptions {
@@ -39,13 +40,13 @@ export async function openBareCluster(options: BareClusterOptions): Promise<Bare
   const { namespace } = endpoint;
   return {
     description: `Kubernetes ${gitVersion} at ${endpoint.server.host}, ${image}`,
-    async run(trials, inFlight, moreCommands = 0) {
+    async run(trials, inFlight, areFilesJoined = false) {
       const session = randomUUID();
       const bare: Bare = { client, namespace, session, image, resources, archives, waiting: new Map() };
       using watch = await startWatch(bare);
       let next = 0;
       const work = async (): Promise<void> => {
-        while (next++ < trials) await Promise.race([runTrial(bare, moreCommands), watch.lost]);
+        while (next++ < trials) await Promise.race([runTrial(bare, areFilesJoined), watch.lost]);
       };
       await Promise.all(Array.from({ length: inFlight }, work));
     },
@@ -100,7 +101,7 @@ interface Watch extends Disposable {
   readonly lost: Promise<never>;
 }
 
-async function runTrial(bare: Bare, moreCommands: number): Promise<void> {
+async function runTrial(bare: Bare, areFilesJoined: boolean): Promise<void> {
   const { client, namespace, session, image, resources, archives, waiting } = bare;
   const name = `bench-${randomUUID()}`;
   const pods = `/api/v1/namespaces/${namespace}/pods`;
@@ -112,11 +113,17 @@ async function runTrial(bare: Bare, moreCommands: number): Promise<void> {
   await client.json({ method: "POST", path: pods, json: { metadata, spec }, signal: never });
   try {
     await running;
-    await exec(bare, name, ["tar", "-x", "-p", "-f", "-", "-C", "/"], archives.solution);
-    await exec(bare, name, ["bash", "/oracle/solve.sh"]);
-    await exec(bare, name, ["tar", "-x", "-p", "-f", "-", "-C", "/"], archives.tests);
-    await exec(bare, name, ["bash", "/tests/test.sh"]);
-    for (let count = 0; count < moreCommands; count++) await exec(bare, name, ["true"]);
+    const commands = [
+      { files: archives.solution, script: "/oracle/solve.sh" },
+      { files: archives.tests, script: "/tests/test.sh" },
+    ];
+    for (const { files, script } of commands) {
+      if (areFilesJoined) await exec(bare, name, ["sh", "-c", `${unpack.join(" ")} && exec bash ${script}`], files);
+      else {
+        await exec(bare, name, unpack, files);
+        await exec(bare, name, ["bash", script]);
+      }
+    }
     const logs = await exec(bare, name, ["tar", "-c", "-C", "/", "logs"]);
     if (!logs.includes("1\n")) throw new Error("the trial on the cluster got no reward");
   } finally {

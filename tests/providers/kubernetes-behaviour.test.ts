@@ -3,6 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, type TestContext } from "vitest";
 import { collect, runScript } from "../../src/environments/conformance/run-command.ts";
 import type { Environment } from "../../src/environments/environment.ts";
+import { commandMark } from "../../src/environments/guest/end-processes.ts";
+import { keeperSeconds } from "../../src/environments/guest/keeper.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { findCluster } from "../kubernetes-rig/find-cluster.ts";
 import { makeDirectory, openRoom } from "./kubernetes/cluster-room.ts";
@@ -102,6 +104,47 @@ describe("connections that are lost", () => {
     await stop;
     expect(report.bytes).toBe(30_000_000);
     expect((await runScript(environment, "cmp /big/file /again/file", { signal: never })).exitCode).toBe(0);
+  });
+});
+
+describe("what a command leaves running", () => {
+  test("a Pod in which it left nothing is not asked again", async (context) => {
+    needsCluster(context);
+    const way = await openWay();
+    const { create } = await openRoom({ KUBECONFIG: way.kubeconfig }, { reconnect_limit_sec: 1 });
+    const environment = await create();
+    await runScript(environment, "echo one; sleep 0.2 & wait; echo two >&2", { signal: never });
+    way.close();
+    onTestFinished(() => way.open());
+    expect(await environment.listProcesses(never)).toEqual([]);
+    await environment.killProcesses(never);
+    way.open();
+    expect((await runScript(environment, "echo three", { signal: never })).stdout.toString()).toBe("three\n");
+  });
+
+  test("what dresses up as our own is ended all the same", async (context) => {
+    needsCluster(context);
+    const { create } = await openRoom(cluster.env);
+    const environment = await create();
+    const quiet = "</dev/null >/dev/null 2>&1 &";
+    const count = async (words: string): Promise<number> => {
+      const script = 'for file in /proc/[0-9]*/cmdline; do tr "\\0" " " < "$file"; echo; done 2>/dev/null';
+      const { stdout } = await runScript(environment, script, { signal: never });
+      return stdout
+        .toString()
+        .split("\n")
+        .filter((line) => line.trim() === words).length;
+    };
+    const keeper = `sleep ${keeperSeconds}`;
+    await runScript(environment, `setsid ${keeper} ${quiet}`, { signal: never });
+    expect(await count(keeper)).toBe(2);
+    await environment.killProcesses(never);
+    expect(await count(keeper)).toBe(1);
+    await runScript(environment, `${commandMark}=tool setsid sleep 61234 ${quiet}`, { signal: never });
+    expect(await count("sleep 61234")).toBe(1);
+    await environment.listProcesses(never);
+    await environment.killProcesses(never);
+    expect(await count("sleep 61234")).toBe(0);
   });
 });
 

@@ -139,6 +139,23 @@ export const processCases: readonly ConformanceCase[] = [
     },
   },
   {
+    title: "a file comes at once where something runs that may wait for it",
+    needs: ["shell"],
+    async run(subject) {
+      const { signal, scratch } = subject;
+      const environment = await subject.createEnvironment({ place: [{ kind: "directory", target: scratch }] });
+      const env = { COME: `${scratch}/come`, SEEN: `${scratch}/seen` };
+      const wait = 'until [ -e "$COME" ]; do sleep 0.05; done; echo seen > "$SEEN"';
+      await runScript(environment, `setsid bash -c '${wait}' ${quiet} &`, { env, signal });
+      assert.notDeepEqual(await environment.listProcesses(signal), []);
+      await environment.copyTo([{ kind: "file", content: "", target: env.COME, mode: 0o644 }], signal);
+      await within(subject, "what waits for the file does not see it", async (limit) => {
+        while ((await environment.listProcesses(limit)).length > 0) await systemClock.sleep(50, limit);
+      });
+      assert.equal((await runScript(environment, 'cat "$SEEN"', { env, signal })).stdout.toString(), "seen\n");
+    },
+  },
+  {
     title: "a new environment lists no processes",
     needs: [],
     async run({ createEnvironment, signal }) {

@@ -10,7 +10,6 @@ import type {
   Placement,
   ProcessInfo,
 } from "../environment.ts";
-import { listProcesses } from "./commands/list-processes.ts";
 import type { ReadGroup } from "./carried-files.ts";
 import { PodCommands } from "./commands/pod-commands.ts";
 import { isCannotStart, type PodShell } from "./commands/pod-shell.ts";
@@ -97,7 +96,7 @@ export class KubernetesEnvironment implements Environment {
     this.#assertThere();
     await this.#ask("copy_failed", "copying into the Pod", signal, () =>
       // Somebody may be waiting for it.
-      this.#files.place(items, !this.#commands.areRunning, signal),
+      this.#files.place(items, this.#commands.areOver, signal),
     );
   }
 
@@ -112,7 +111,7 @@ export class KubernetesEnvironment implements Environment {
   async listProcesses(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
     signal.throwIfAborted();
     this.#assertThere();
-    return this.#ask("exec_failed", "listing processes", signal, () => listProcesses(this.#options.shell, signal));
+    return this.#ask("exec_failed", "listing processes", signal, () => this.#commands.list(signal));
   }
 
   async killProcesses(signal: AbortSignal): Promise<void> {

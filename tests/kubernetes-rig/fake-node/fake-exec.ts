@@ -66,7 +66,7 @@ function playSupervisor(send: Send, end: () => void): (bytes: Buffer) => void {
     const endMark = words.find((word) => word.startsWith("\u0001")) ?? "";
     send(channels.stdout, "h\n");
     const piece = (stream: string): string => `${stream} 1 ${endMark.length}\n${endMark}`;
-    setTimeout(() => send(channels.stdout, `${piece("o")}${piece("e")}x 0 0\n`), seconds * 1000);
+    setTimeout(() => send(channels.stdout, `${piece("o")}${piece("e")}x 0 0 1\n`), seconds * 1000);
   };
 }
 

@@ -3,7 +3,7 @@ export type Frame =
   | { readonly kind: "started" }
   | { readonly kind: "gone" }
   | { readonly kind: "unplaced" }
-  | { readonly kind: "exit"; readonly exitCode: number; readonly memoryKills: number }
+  | { readonly kind: "exit"; readonly exitCode: number; readonly memoryKills: number; readonly isAlone: boolean }
   | {
       readonly kind: "bytes";
       readonly stream: "o" | "e";
@@ -51,8 +51,11 @@ export class FrameReader {
     if (head === "h") return { kind: "started" };
     if (head === "g") return { kind: "gone" };
     if (head === "f") return { kind: "unplaced" };
-    const exit = /^x (\d+) (-?\d+)$/.exec(head);
-    if (exit) return { kind: "exit", exitCode: Number(exit[1]), memoryKills: Number(exit[2]) };
+    const exit = /^x (\d+) (-?\d+) ([01])$/.exec(head);
+    if (exit) {
+      const [, exitCode, memoryKills, alone] = exit;
+      return { kind: "exit", exitCode: Number(exitCode), memoryKills: Number(memoryKills), isAlone: alone === "1" };
+    }
     const piece = /^([oe]) (\d+) (\d+)$/.exec(head);
     if (!piece) return null;
     this.#open = { stream: piece[1] === "o" ? "o" : "e", piece: Number(piece[2]), left: Number(piece[3]) };

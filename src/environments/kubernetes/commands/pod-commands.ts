@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
-import type { ExecRequest } from "../../environment.ts";
+import type { ExecRequest, ProcessInfo } from "../../environment.ts";
 import { planEndCommand } from "../../guest/end-processes.ts";
 import { encodeWords } from "./encode-words.ts";
+import { listProcesses } from "./list-processes.ts";
 import type { PodShell } from "./pod-shell.ts";
 import { SupervisedCommand, type CommandEnd, type CommandFiles } from "./supervised-command.ts";
 
@@ -17,14 +18,17 @@ export const plumbingPath = "/run/rollout";
 export class PodCommands {
   readonly #shell: PodShell;
   readonly #marks = new Set<string>();
+  /** How many commands were begun, and how many of them had been when nothing was found to run. */
+  #begun = 0;
+  #begunAtQuiet = 0;
 
   constructor(shell: PodShell) {
     this.#shell = shell;
   }
 
-  /** True while a command runs that was not left behind. */
-  get areRunning(): boolean {
-    return this.#marks.size > 0;
+  /** True when nothing runs beside the main process: no command was begun since that was seen. */
+  get areOver(): boolean {
+    return this.#marks.size === 0 && this.#begunAtQuiet === this.#begun;
   }
 
   /** Runs a command to its end. When the signal is aborted, all that it started is ended and the reason thrown. */
@@ -47,17 +51,36 @@ export class PodCommands {
       stderr,
     });
     this.#marks.add(mark);
+    const begun = ++this.#begun;
     try {
-      return await this.#untilAborted(supervised, mark, signal);
+      const ended = await this.#untilAborted(supervised, mark, signal);
+      if (supervised.hasLeftNothing && this.#marks.size === 1 && this.#begun === begun) this.#begunAtQuiet = begun;
+      return ended;
     } finally {
       this.#marks.delete(mark);
     }
   }
 
+  /** Everything that runs beside the main process; a Pod that is known to be still is not asked. */
+  async list(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
+    // What looks like our own is not listed, so that an empty list does not show that nothing runs.
+    return this.#areSeenOver() ? [] : listProcesses(this.#shell, signal);
+  }
+
   /** Ends everything beside the main process; false when something withstood it. */
   async endAll(signal: AbortSignal): Promise<boolean> {
+    if (this.#areSeenOver()) return true;
+    // A command that runs already may start something after the look.
+    const begun = this.#marks.size === 0 ? this.#begun : null;
     const command = planEndCommand({ mark: "", isAlone: true, since: "" });
-    return (await this.#shell.runTool({ command, isAlone: true, signal })).exitCode === 0;
+    const { exitCode } = await this.#shell.runTool({ command, isAlone: true, signal });
+    if (exitCode === 0 && begun !== null) this.#begunAtQuiet = begun;
+    return exitCode === 0;
+  }
+
+  // In a Pod where nothing runs, nothing can begin to but by a command; one that has ended itself has to say so.
+  #areSeenOver(): boolean {
+    return this.#begun > 0 && this.areOver && !this.#shell.options.life.isOver;
   }
 
   async #untilAborted(

@@ -1,4 +1,5 @@
 import { commandMark } from "../../guest/end-processes.ts";
+import { keeperSeconds } from "../../guest/keeper.ts";
 
 // A command runs beside the connection that started it: what it prints lies in numbered pieces in a folder of the Pod
 // until we say that we have them, and a piece that is not taken holds it back. Whoever connects again goes on where the
@@ -9,8 +10,8 @@ import { commandMark } from "../../guest/end-processes.ts";
 // Input: the words of the command as counted lists that end with NUL each, then what is placed before it starts (paths
 // after E, R and P as for a copy, archives as A and their length), then lines: `o 3` (pieces up to 3 are
 // here), `e 3`, and `q` (all is well, forget it).
-// Output: `f` (what was to be placed could not be, nothing was started), `h` (it has been started), `o 3 512` and `e 3 512` with so many bytes after it, `x 0 0` (its exit code, what
-// the memory limit killed meanwhile), `g` (it is gone without an exit code).
+// Output: `f` (what was to be placed could not be, nothing was started), `h` (it has been started), `o 3 512` and `e 3 512` with so many bytes after it, `x 0 0 1` (its exit
+// code, what the memory limit killed meanwhile, whether nothing else runs in the Pod), `g` (it is gone without an exit code).
 const script = `d=$1 out=$2 err=$3 hadOut=$4 hadErr=$5 most=$6 may=$7
 own=$PATH; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 words() { local -n into=$1; local count word; into=(); IFS= read -r -d '' count || exit 3
@@ -47,7 +48,7 @@ spool() { local s=$1 n=1 size text last; exec 5>&- 6>&-
   done; } 2>/dev/null
 supervise() { local code before
   exec 8<>"$d/rest" 9<>"$d/wake"; echo "$BASHPID" > "$d/pid"
-  exec 5> >(spool o) 6> >(spool e)
+  local passing=$BASHPID; exec 5> >(spool o); passing+=" $!"; exec 6> >(spool e); passing+=" $!"
   kills; before=$killed
   ( exec >&5 2>&6 5>&- 6>&- 8>&- 9>&-; trap - INT QUIT PIPE
     [ -z "$cwd" ] || cd -- "$cwd" || exit 126
@@ -56,7 +57,7 @@ supervise() { local code before
     exec -- "\${argv[@]}" ) &
   wait $!; code=$?
   printf %s "$end" >&5; printf %s "$end" >&6
-  kills; echo "$code $((killed - before))" > "$d/x"; echo >&9; }
+  kills; echo "$code $((killed - before)) $passing" > "$d/x"; echo >&9; }
 acks() { local s n k; local -a files; local -A had=([o]=$hadOut [e]=$hadErr)
   while read -r s n; do
     [ "$s" = q ] && break
@@ -64,8 +65,19 @@ acks() { local s n k; local -a files; local -A had=([o]=$hadOut [e]=$hadErr)
     [ \${#files[@]} -eq 0 ] || rm -f "\${files[@]}"; had[$s]=$n
   done
   if [ "$s" = q ]; then rm -rf "$d"; echo >&9; else kill -KILL $$; fi; } 2>/dev/null
-send() { local size text LC_ALL=C; read -r size < "$d/$1.$2.s" && printf '%s %s %s\\n' "$1" "$2" "$size" || exit 1
-  if ((size <= 4096)) && plain "$d/$1.$2" "$size"; then printf %s "$text"; else cat "$d/$1.$2" || exit 1; fi; }
+send() { local size text LC_ALL=C; read -r size < "$d/$1.$2.s" || exit 1
+  if ((size <= 4096)) && plain "$d/$1.$2" "$size"; then printf '%s %s %s\\n%s' "$1" "$2" "$size" "$text"
+  else printf '%s %s %s\\n' "$1" "$2" "$size" && cat "$d/$1.$2" || exit 1; fi; }
+settled() { local dir pid text word keepers=0 seen=0 waits=0; quiet=0; ((looks++ < 50)) || return 0
+  if ((looks % 8)); then for pid in $passing; do [ ! -d "/proc/$pid" ] || return 1; done; fi
+  for dir in /proc/[0-9]*; do pid=\${dir#/proc/}
+    case $pid in $$) seen=1; continue;; 1|"$listener") continue;; esac
+    text=; IFS= read -r -d '' text < "$dir/stat"; [ -n "$text" ] || { waits=1; continue; }
+    set -- \${text##*) }; [ "$1" = Z ] && ((\${18} < 2)) && continue
+    if [ "$2" = 1 ]; then text=; while IFS= read -r -d '' word; do text+="$word "; done < "$dir/cmdline"
+      [ "$text" = "sleep ${keeperSeconds} " ] && ((keepers++ == 0)) && continue; fi
+    case " $passing " in *" $pid "*|*" $2 "*) waits=1;; *) return 0;; esac
+  done; ((waits)) && return 1; quiet=$seen; } 2>/dev/null
 if [ "$may" = 1 ] && { [ -d "\${d%/*}" ] || mkdir -p "\${d%/*}"; } && mkdir "$d" 2>/dev/null; then
   mkfifo "$d/wake" "$d/rest" || exit 5
   if [ \${#files[@]} -gt 0 ] && ! place </dev/null >/dev/null 2>&1; then
@@ -76,14 +88,18 @@ fi
 [ -p "$d/rest" ] || { echo g; exit 0; }
 exec 7<&0 9<>"$d/wake"
 acks <&7 >/dev/null &
+listener=$!
 echo h
-told=
+told= looks=0
 while :; do
   while [ -s "$d/o.$out.s" ]; do send o "$out"; ((out++)); done
   while [ -s "$d/e.$err.s" ]; do send e "$err"; ((err++)); done
-  if [ -z "$told" ] && [ -s "$d/x" ]; then read -r told < "$d/x"; echo "x $told"; fi
+  rest=1
+  if [ -z "$told" ] && [ -s "$d/x" ]; then read -r code kills passing < "$d/x"
+    if settled; then told=1; echo "x $code $kills $quiet"; else rest=0.01; fi
+  fi
   [ -d "$d" ] || exit 0
-  if read -r -t 1 -u 9 || [ -n "$told" ]; then continue; fi
+  if read -r -t $rest -u 9 || [ -n "$told" ]; then continue; fi
   if [ -s "$d/pid" ] && read -r pid < "$d/pid" && [ ! -d "/proc/$pid" ] && [ ! -s "$d/x" ]; then echo g; told=gone; fi
 done`;
 

@@ -47,7 +47,7 @@ export class SupervisedCommand {
   /** Bytes of the piece under way that were handed on before the connection was lost. */
   readonly #given = { o: 0, e: 0 };
   #isStarted = false;
-  #exit: { readonly exitCode: number; readonly memoryKills: number } | null = null;
+  #exit: { readonly exitCode: number; readonly memoryKills: number; readonly isAlone: boolean } | null = null;
   #isGone = false;
   #isUnplaced = false;
   /** How often a connection ended in order and brought nothing. */
@@ -58,6 +58,11 @@ export class SupervisedCommand {
     this.#options = options;
     const { stdout, stderr, endMark } = options;
     this.#outputs = { o: new MarkedOutput(stdout, endMark), e: new MarkedOutput(stderr, endMark) };
+  }
+
+  /** True when it has ended and nothing else ran in the Pod then. */
+  get hasLeftNothing(): boolean {
+    return this.#exit?.isAlone ?? false;
   }
 
   /** Starts it and hands on all that it prints until it has ended, over as many connections as that takes. */
@@ -92,7 +97,7 @@ export class SupervisedCommand {
       if (this.#exit !== null && (this.#isGone || this.#isWhole())) break;
       if (this.#isGone) {
         // Somebody has killed the supervisor with all else.
-        this.#exit = { exitCode: killedCode, memoryKills: 0 };
+        this.#exit = { exitCode: killedCode, memoryKills: 0, isAlone: false };
         break;
       }
       this.#emptyTries = this.#next.o + this.#next.e === before ? this.#emptyTries + 1 : 0;
