@@ -111,6 +111,20 @@ describe("plain lines", () => {
     expect(lines.at(-1)).toMatch(/ETA \.\.\.$/);
   });
 
+  test("leave out what a unit waited for once it goes on", async () => {
+    const { clock, lines, tell } = startLines();
+    tell({ type: "unit_started", key: "k", labels: {} });
+    tell({ type: "run_activity", line: "k waits for a node", key: "k" });
+    await clock.advance(10_000);
+    expect(lines.at(-1)).toMatch(/, k waits for a node$/);
+    tell({ type: "unit_started", key: "l", labels: {} });
+    tell({ type: "run_activity", line: "k starts", key: "k" });
+    tell({ type: "unit_phase", key: "l", phase: "agent_setup" });
+    tell({ type: "unit_phase", key: "k", phase: "agent_setup" });
+    await clock.advance(10_000);
+    expect(lines.at(-1)).toMatch(/ETA \.\.\.$/);
+  });
+
   test("say at most one status line in ten seconds", async () => {
     const { clock, lines, tell } = startLines();
     for (let second = 0; second < 60; second++) {

@@ -31,7 +31,7 @@ export class RunProgress {
   longestName = 0;
   longestShortName = 0;
   longestPhase = 0;
-  activity: { readonly line: string; readonly atMs: number } | null = null;
+  activity: { readonly line: string; readonly atMs: number; readonly key: string | null } | null = null;
   stopping: { readonly reason: string; readonly isTerminating: boolean; readonly sinceMs: number } | null = null;
   isPaused = false;
   #durationSec = 0;
@@ -50,6 +50,7 @@ export class RunProgress {
         this.#start(event.key, event.labels, nowMs);
         break;
       case "unit_phase":
+        this.#endWait(event.key);
         this.#update(event.key, { phase: plainText(event.phase).replaceAll("_", " "), line: "", retry: null });
         break;
       case "unit_activity":
@@ -65,7 +66,7 @@ export class RunProgress {
         this.#finish(event.unit);
         break;
       case "run_activity":
-        this.activity = { line: lastLine(event.line), atMs: nowMs };
+        this.activity = { line: lastLine(event.line), atMs: nowMs, key: event.key ?? null };
         break;
       case "run_paused":
       case "run_continued":
@@ -130,7 +131,13 @@ export class RunProgress {
     this.longestPhase = Math.max(this.longestPhase, displayWidth(unit.phase));
   }
 
+  // What a unit waited for is old news once it goes on.
+  #endWait(key: string): void {
+    if (this.activity?.key === key) this.activity = null;
+  }
+
   #finish(unit: Unit): void {
+    this.#endWait(unit.key);
     this.running.delete(unit.key);
     this.finished++;
     this.#durationSec += unit.durationSec;

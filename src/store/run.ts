@@ -155,8 +155,8 @@ export type RunEvent =
   | { readonly type: "unit_finished"; readonly at: number; readonly unit: Unit }
   /** A unit that an earlier sitting finished and that counts as it is. */
   | { readonly type: "unit_kept"; readonly at: number; readonly unit: Unit }
-  /** Something shared by many units: an image being built or pulled. */
-  | { readonly type: "run_activity"; readonly at: number; readonly line: string }
+  /** Something shared by many units, an image being built or pulled; or what one of them waits for, which then has its key. */
+  | { readonly type: "run_activity"; readonly at: number; readonly line: string; readonly key?: string }
   /** Somebody holds the run: what runs goes on, nothing new starts until it is continued. */
   | { readonly type: "run_paused"; readonly at: number }
   | { readonly type: "run_continued"; readonly at: number }

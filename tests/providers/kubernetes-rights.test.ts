@@ -35,3 +35,24 @@ test("an account that lacks a right is told which before the first trial", async
   const told = await provider.probe(never).then(String, messageOf);
   expect(told).toMatch(/may not create pods\/exec, get pods\/exec in the namespace rollout-rights-/);
 });
+
+test("so is one that could not keep a Pod", async (context) => {
+  if (cluster.reason !== null) cannotRun(context, cluster.reason);
+  const rules = roleOfGuide().map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => verb !== "patch") }));
+  const { namespace, kubeconfig } = await openAccount(cluster.env, rules);
+  const { provider } = await openRoom({ KUBECONFIG: kubeconfig }, { namespace });
+  const told = await provider.probe(never).then(String, messageOf);
+  expect(told).toMatch(/may not patch pods in the namespace rollout-rights-/);
+});
+
+test("an account that may do nothing in a namespace hears that there may be none", async (context) => {
+  if (cluster.reason !== null) cannotRun(context, cluster.reason);
+  const { kubeconfig } = await openAccount(cluster.env, roleOfGuide());
+  const { provider } = await openRoom({ KUBECONFIG: kubeconfig }, { namespace: "rollout-no-such" });
+  await expect(provider.probe(never)).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^this account may not create pods, .*, get pods\/exec in the namespace rollout-no-such$/,
+    ),
+    hint: expect.stringMatching(/see whether there is a namespace rollout-no-such at all$/),
+  });
+});

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeBuildFailure } from "./build-failure.ts";
+import { describeBuildFailure, isOutOfReach } from "./build-failure.ts";
 
 const describeIt = (failure: string, output = ""): string =>
   describeBuildFailure("/tasks/a/environment", failure, output);
@@ -34,4 +34,13 @@ test.each([
   ["manifest for debian:no-such-tag not found: manifest unknown", "debian:no-such-tag"],
 ])("%s", (failure, image) => {
   expect(describeIt(failure)).toMatch(new RegExp(`^the base image ${image} cannot be had: `));
+});
+
+test.each([
+  ["Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?", true],
+  ["Cannot connect to Podman. Please verify your connection to the Linux system", true],
+  ["dial tcp: lookup registry.example.com: no such host", true],
+  ["process did not complete: exit code: 2", false],
+])("%s: is it nobody's Dockerfile? %s", (words, isNobodys) => {
+  expect(isOutOfReach(words)).toBe(isNobodys);
 });

@@ -22,9 +22,17 @@ export function describeBuildFailure(contextDir: string, failure: string, output
   return `building ${join(basename(dirname(contextDir)), basename(contextDir))} failed: ${words}`;
 }
 
-/** True when a builder's words tell of a registry that cannot be reached, which is nobody's Dockerfile. */
+/** True when a builder's words tell of a registry or an engine that cannot be reached, which is nobody's Dockerfile. */
 export function isOutOfReach(words: string): boolean {
-  return /dial tcp|i\/o timeout|TLS handshake timeout|no such host|connection (refused|reset)|too many requests|unexpected status.*: 5\d\d|server misbehaving/i.test(
-    words,
+  return (
+    isEngineAway(words) ||
+    /dial tcp|i\/o timeout|TLS handshake timeout|no such host|connection (refused|reset)|too many requests|unexpected status.*: 5\d\d|server misbehaving/i.test(
+      words,
+    )
   );
+}
+
+/** True when a builder's words tell that the engine which would do the work is not there. */
+export function isEngineAway(words: string): boolean {
+  return /cannot connect to (the docker daemon|podman)/i.test(words);
 }

@@ -11,7 +11,7 @@ interface Permission {
 }
 
 const needed: readonly Permission[] = [
-  ...["create", "get", "list", "watch", "delete"].map((verb) => ({ verb, resource: "pods" })),
+  ...["create", "get", "list", "watch", "delete", "patch"].map((verb) => ({ verb, resource: "pods" })),
   ...["create", "get"].map((verb) => ({ verb, resource: "pods", subresource: "exec" })),
 ];
 
@@ -62,7 +62,8 @@ async function checkPermissions(ground: KubernetesGround, signal: AbortSignal): 
     "provider_unavailable",
     `this account may not ${missing.join(", ")} in the namespace ${namespace}`,
     {
-      hint: "give it the Role of the guide on Kubernetes",
+      // The same answer is given for a namespace that is not there, which such an account may not look up.
+      hint: `give it the Role of the guide on Kubernetes${missing.length < wanted.length ? "" : `, and see whether there is a namespace ${namespace} at all`}`,
     },
   );
 }
@@ -98,7 +99,7 @@ async function findMissing({ client, namespace, config }: KubernetesGround, sign
           {
             file: "provider_config",
             path,
-            message: `the cluster has no ${path.replace(/\[.*/, "").replaceAll(/[_.]/g, " ")} ${JSON.stringify(name)}`,
+            message: `the cluster has no ${path.replace(/s?\[.*/, "").replaceAll(/[_.]/g, " ")} ${JSON.stringify(name)}`,
             severity: "error",
           },
         ];

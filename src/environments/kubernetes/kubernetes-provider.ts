@@ -186,7 +186,9 @@ async function meet(client: KubeClient, clock: Clock, signal: AbortSignal): Prom
       const request = { method: "GET", path: "/version", signal } as const;
       return (await client.jsonOnce<{ gitVersion: string }>(request)).gitVersion;
     } catch (error) {
-      if (!isPassing(error) || tries === mostMeetings) throw error;
+      // An API server that has just started knows no rights yet.
+      const isEarly = isPassing(error) || hasStatus(error, 403);
+      if (!isEarly || tries === mostMeetings) throw error;
       await clock.sleep(meetAgainMs, signal);
     }
   }
@@ -194,7 +196,13 @@ async function meet(client: KubeClient, clock: Clock, signal: AbortSignal): Prom
 
 function unavailable(error: unknown, where: string): unknown {
   if (!(error instanceof KubeError)) return error;
-  if (hasStatus(error, 401, 403)) {
+  if (hasStatus(error, 403)) {
+    return new RolloutError("provider_unavailable", `the cluster at ${where} refuses this account: ${error.message}`, {
+      hint: "bind the ClusterRole system:public-info-viewer to it, as clusters do unless somebody changed that",
+      cause: error,
+    });
+  }
+  if (hasStatus(error, 401)) {
     return new RolloutError("provider_unavailable", `the cluster at ${where} does not know us: ${error.message}`, {
       hint: "renew the credentials of the kubeconfig, or use another context",
       cause: error,

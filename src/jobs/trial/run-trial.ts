@@ -92,7 +92,7 @@ async function runTries(
       onWait: (words) => {
         const [at, line] = [clock.now(), redactor.text(words)];
         emit({ type: "unit_activity", at, key: trial.key, line });
-        emit({ type: "run_activity", at, line: `${trial.id} ${line}` });
+        emit({ type: "run_activity", at, line: `${trial.id} ${line}`, key: trial.key });
       },
       warn: (message) => ledger.warn(message),
       distrust: (reason) => ledger.distrust(reason),

@@ -2,13 +2,16 @@ import { spawn } from "node:child_process";
 import { findTool } from "../../../base/find-tool.ts";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import type { BuildImageRequest } from "../../environment.ts";
-import { describeBuildFailure, isOutOfReach } from "../../images/build-failure.ts";
+import { describeBuildFailure, isEngineAway, isOutOfReach } from "../../images/build-failure.ts";
 import type { ImageOutput } from "../../images/image-output.ts";
 import type { KubernetesConfig } from "../kubernetes-config-schema.ts";
 import type { KubernetesGround } from "../kubernetes-ground.ts";
 
 const builders = ["docker", "podman", "buildah"] as const;
 type Builder = (typeof builders)[number];
+
+const engineHint =
+  "start it, name another one in provider_config.build.with, or one of the cluster in provider_config.builder";
 
 export interface BuildHereRequest extends Pick<BuildImageRequest, "plan" | "signal"> {
   readonly ref: string;
@@ -36,7 +39,10 @@ export async function buildHere(ground: KubernetesGround, request: BuildHereRequ
 export function buildFailure(contextDir: string, output: ImageOutput, otherwise: string): RolloutError {
   const words = output.tail.trimEnd().split("\n").at(-1) || otherwise;
   const message = describeBuildFailure(contextDir, words, output.tail);
-  return new RolloutError("image_build_failed", output.withTail(message), { transient: isOutOfReach(output.tail) });
+  return new RolloutError("image_build_failed", output.withTail(message), {
+    hint: isEngineAway(output.tail) ? engineHint : undefined,
+    transient: isOutOfReach(output.tail),
+  });
 }
 
 function findBuilder({ config, host }: KubernetesGround): { readonly name: Builder; readonly path: string } {
@@ -46,8 +52,10 @@ function findBuilder({ config, host }: KubernetesGround): { readonly name: Build
     if (path !== null) return { name, path };
   }
   throw new RolloutError(
-    "image_build_failed",
-    `building a Dockerfile takes ${wanted.join(", ")}, and none is on your PATH`,
+    "config_invalid",
+    wanted.length === 1
+      ? `${wanted[0]} is to build a Dockerfile (provider_config.build.with), and is not on your PATH`
+      : `building a Dockerfile takes ${wanted.join(", ")}, and none is on your PATH`,
     {
       hint: "install one, name one of the cluster in provider_config.builder, or give the task a docker_image",
     },

@@ -45,6 +45,15 @@ test.for([
   expect(startStep(podWith({ waiting: { reason, message } }), "trial").kind).toBe("starting");
 });
 
+test("a pull that is waited with is told by what went wrong", () => {
+  const message = 'Back-off pulling image "reg/x:1": ErrImagePull: reg/x:1: not found';
+  const told = (words: string): object => ({ kind: "failed", error: { message: `trial did not start: ${words}` } });
+  const waiting = (words: string): Pod => podWith({ waiting: { reason: "ImagePullBackOff", message: words } });
+  expect(startStep(waiting(message), "trial")).toMatchObject(told("ErrImagePull: reg/x:1: not found"));
+  const bare = 'Back-off pulling image "reg/x:1"';
+  expect(startStep(waiting(bare), "trial")).toMatchObject(told(`ImagePullBackOff: ${bare}`));
+});
+
 const unauthorized =
   'resolve reference "reg/x:1": pulling from host reg failed with status code [manifests 1]: 401 Unauthorized';
 

@@ -12,6 +12,9 @@ const runtimeAway =
 // What TERM and KILL leave; nobody knows who sent them.
 const killedCodes: readonly (number | undefined)[] = [137, 143];
 
+// What a kubelet says before why it waits; the why comes last, and is what would be cut off.
+const backOff = /^ImagePullBackOff: Back-off pulling image "[^"]*": (?=\S)/;
+
 /** How far a Pod has come on its way to run. */
 export type StartStep =
   | { readonly kind: "running" }
@@ -95,15 +98,16 @@ function judgeWaiting(
 
 function judgePull(reason: string, message: string, hasSecrets: boolean, fail: Fail): StartStep {
   const words = message === "" ? reason : `${reason}: ${message}`;
+  const why = words.replace(backOff, "");
   const answer = pullAnswer(message);
   if (answer === "refused") {
-    const { error } = fail("image_pull_failed", words, false, hasSecrets ? secretHint : loginHint);
+    const { error } = fail("image_pull_failed", why, false, hasSecrets ? secretHint : loginHint);
     const isBackOff = reason !== "ErrImagePull";
     // A kubelet that has not yet heard of a secret asks as nobody.
     return hasSecrets ? { kind: "refused", words, isBackOff, error } : { kind: "failed", error };
   }
   if (answer === "passing" && reason === "ErrImagePull") return { kind: "starting", words };
-  return fail("image_pull_failed", words, answer === "passing");
+  return fail("image_pull_failed", why, answer === "passing");
 }
 
 function judgeEnd(
