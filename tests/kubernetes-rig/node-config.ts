@@ -58,7 +58,9 @@ export function kubeletConfig(socket: string): Record<string, unknown> {
     imageGCLowThresholdPercent: 99,
     serializeImagePulls: false,
     registryPullQPS: 0,
-    eventRecordQPS: 0,
+    // 0 is no limit by the manual and 5 in practice, so that complaints come minutes late behind many Pods.
+    eventRecordQPS: 1000,
+    eventBurst: 2000,
     kubeAPIQPS: 100,
     kubeAPIBurst: 200,
     maxPods: 250,
