@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
 
 // With more room for new objects a long run gets no faster, and the caches of a processor hold less of it.
-const enoughBytes = 16 << 20;
+const enoughBytes = 8 << 20;
 const lookEveryMs = 50;
 
 /**
