@@ -63,11 +63,13 @@ async function bench(kubeconfig: string): Promise<void> {
   await runOurs("warm-up", 2, 2);
   await floor.run(2, 2);
   for (const inFlight of numbersInFlight) {
-    const trials = Math.min(Math.max(8, inFlight * 2), 32);
+    // Twice as many as run at once, so that some begin while others end.
+    const trials = Math.max(8, inFlight * 2);
     const outcomes = await takeTurns({
       inFlight,
       rounds,
       trials,
+      between: () => floor.awaitEmpty(),
       contenders: {
         floor: () => measure(trials, () => floor.run(trials, inFlight)),
         same: () => measure(trials, () => floor.run(trials, inFlight, true)),

@@ -6,11 +6,13 @@ import { readJsonLines } from "../../src/environments/json-lines.ts";
 import { ExecStream } from "../../src/environments/kubernetes/connection/exec-stream.ts";
 import type { KubeClient } from "../../src/environments/kubernetes/connection/kube-client.ts";
 import { mainContainer, mainState, type Pod } from "../../src/environments/kubernetes/pods/pod.ts";
+import { ownLabel } from "../../src/environments/kubernetes/pods/pod-labels.ts";
 import { openApi } from "../../tests/kubernetes-rig/open-api.ts";
 import { makeArchives, type Archives } from "../trials/make-archives.ts";
 
 const never = new AbortController().signal;
 const clock = systemClock;
+const longestRemovalMs = 60_000;
 const unpack = ["tar", "-x", "-p", "-f", "-", "-C", "/"];
 
 /** Trials on a cluster, with the calls that none can do without. */
@@ -18,6 +20,8 @@ export interface BareCluster extends Disposable {
   readonly description: string;
   /** Where files are joined, they travel with the command that needs them, as ours do. */
   run(trials: number, inFlight: number, areFilesJoined?: boolean): Promise<void>;
+  /** Waits until the Pods of all contenders are gone, a minute at most: a cluster removes them in its own time. */
+  awaitEmpty(): Promise<void>;
 }
 
 export interface BareClusterOptions {
@@ -50,8 +54,21 @@ export async function openBareCluster(options: BareClusterOptions): Promise<Bare
       };
       await Promise.all(Array.from({ length: inFlight }, work));
     },
+    async awaitEmpty() {
+      const endMs = clock.monotonic() + longestRemovalMs;
+      while (clock.monotonic() < endMs && (await hasPods(client, namespace))) await clock.sleep(250, never);
+    },
     [Symbol.dispose]: () => client[Symbol.dispose](),
   };
+}
+
+async function hasPods(client: KubeClient, namespace: string): Promise<boolean> {
+  const counts = ["bench", ownLabel].map(async (label) => {
+    const path = `/api/v1/namespaces/${namespace}/pods?limit=1&labelSelector=${encodeURIComponent(label)}`;
+    const { items } = await client.json<{ items: readonly Pod[] }>({ method: "GET", path, signal: never });
+    return items.length;
+  });
+  return (await Promise.all(counts)).some((count) => count > 0);
 }
 
 interface Bare {
@@ -124,7 +141,10 @@ async function runTrial(bare: Bare, areFilesJoined: boolean): Promise<void> {
         await exec(bare, name, ["bash", script]);
       }
     }
-    const logs = await exec(bare, name, ["tar", "-c", "-C", "/", "logs"]);
+    // What is on its way when a bare command ends may be lost; then it is asked for again.
+    const copyOut = (): Promise<Buffer> => exec(bare, name, ["tar", "-c", "-C", "/", "logs"]);
+    let logs = await copyOut();
+    for (let tries = 0; tries < 3 && logs.length === 0; tries++) logs = await copyOut();
     if (!logs.includes("1\n")) throw new Error("the trial on the cluster got no reward");
   } finally {
     waiting.delete(name);

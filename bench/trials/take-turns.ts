@@ -10,6 +10,8 @@ export interface Turns {
   readonly trials: number;
   /** A contender that cannot run here is null. */
   readonly contenders: Readonly<Record<string, Contender | null>>;
+  /** Waits until nothing of the last contender is left that could be in the way of the next. */
+  readonly between?: () => Promise<void>;
 }
 
 /** What each contender did: its costs by round, and the processes and calls of its last one. */
@@ -25,6 +27,7 @@ export async function takeTurns({
   rounds,
   trials,
   contenders,
+  between,
 }: Turns): Promise<ReadonlyMap<string, Outcome>> {
   const outcomes = new Map<string, Outcome>();
   for (let round = 0; round < rounds; round++) {
@@ -32,6 +35,7 @@ export async function takeTurns({
     const order = Object.entries(contenders);
     for (const [name, run] of round % 2 === 0 ? order : order.toReversed()) {
       if (run === null) continue;
+      await between?.();
       const stop = startCounting();
       const cost = await run(trials, round);
       const { programs, calls } = stop();

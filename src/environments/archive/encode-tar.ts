@@ -4,6 +4,9 @@ const blockBytes = 512;
 const types = { file: "0", hardlink: "1", symlink: "2", directory: "5" } as const;
 const largestOctal = 0o7777777;
 
+/** How long the end of an archive is, behind its last entry. */
+export const tarEndBytes = 2 * blockBytes;
+
 /** A tree as a tar archive, with extended headers where the old format is too narrow; what cannot travel is left out. */
 export async function* encodeTar(entries: TreeStream): AsyncGenerator<Uint8Array> {
   for await (const entry of entries) {
@@ -11,7 +14,7 @@ export async function* encodeTar(entries: TreeStream): AsyncGenerator<Uint8Array
     yield* headersOf(entry);
     if (entry.type === "file") yield* bodyOf(entry);
   }
-  yield new Uint8Array(2 * blockBytes);
+  yield new Uint8Array(tarEndBytes);
 }
 
 type Travelling = Exclude<TreeEntry, { type: "other" }>;

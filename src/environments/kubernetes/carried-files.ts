@@ -1,6 +1,6 @@
-import { encodeTar } from "../archive/encode-tar.ts";
+import { encodeTar, tarEndBytes } from "../archive/encode-tar.ts";
 import { placementEntries } from "../archive/placement-entries.ts";
-import { planPlacements, type PlacementGroup } from "../archive/plan-placements.ts";
+import { overlap, planPlacements, type PlacementGroup } from "../archive/plan-placements.ts";
 import type { TreeEntry } from "../archive/tree-entry.ts";
 import type { Placement } from "../environment.ts";
 
@@ -28,6 +28,35 @@ export async function readGroups(
     groups.push({ ...group, archive });
   }
   return groups;
+}
+
+/** The same in as few groups as can be: two can be made at once when neither touches what the other does. */
+export function joinGroups(groups: readonly ReadGroup[]): readonly ReadGroup[] {
+  const joined: ReadGroup[] = [];
+  for (const group of groups) {
+    const last = joined.at(-1);
+    const isApart = last && !targetsOf(last).some((one) => targetsOf(group).some((other) => overlap(one, other)));
+    if (isApart) joined[joined.length - 1] = joinTwo(last, group);
+    else joined.push(group);
+  }
+  return joined;
+}
+
+function targetsOf({ emptied, removed }: ReadGroup): readonly string[] {
+  return [...emptied, ...removed];
+}
+
+function joinTwo(one: ReadGroup, other: ReadGroup): ReadGroup {
+  const { archive } = one;
+  return {
+    emptied: [...one.emptied, ...other.emptied],
+    removed: [...one.removed, ...other.removed],
+    parents: [...new Set([...one.parents, ...other.parents])],
+    archive:
+      archive === null || other.archive === null
+        ? (archive ?? other.archive)
+        : Buffer.concat([archive.subarray(0, -tarEndBytes), other.archive]),
+  };
 }
 
 async function readArchive(

@@ -1,7 +1,7 @@
 import { RolloutError } from "../../base/rollout-error.ts";
 import { requireSource } from "../archive/require-source.ts";
 import type { CopyFromRequest, CopyReport, Placement } from "../environment.ts";
-import { encodeGroups, readGroups, type ReadGroup } from "./carried-files.ts";
+import { encodeGroups, joinGroups, readGroups, type ReadGroup } from "./carried-files.ts";
 import type { PodShell } from "./commands/pod-shell.ts";
 import { copyIn, copyInGroups } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
@@ -43,7 +43,7 @@ export class PodFiles {
       if (groups === null || sizeOf([...this.#pending, ...groups]) > mostPendingBytes) {
         await this.#placeAll(signal);
         await copyIn(items, { ...this.#options, signal });
-      } else this.#pending = [...this.#pending, ...groups];
+      } else this.#pending = joinGroups([...this.#pending, ...groups]);
     });
   }
 

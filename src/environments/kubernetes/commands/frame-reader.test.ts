@@ -3,7 +3,7 @@ import { FrameReader } from "./frame-reader.ts";
 import { MarkFinder } from "./mark-finder.ts";
 
 test("frames are the same however their bytes are cut", () => {
-  const bytes = Buffer.from("h\no 1 5\nab\ncde 7 2\n\n\nx 3 0 1\n", "latin1");
+  const bytes = Buffer.from("h;o 1 5;ab;cde 7 2;\n\nx 3 0 1;", "latin1");
   for (let size = 1; size <= bytes.length; size++) {
     const reader = new FrameReader();
     const text = { o: "", e: "" };
@@ -14,13 +14,13 @@ test("frames are the same however their bytes are cut", () => {
         if (frame.kind !== "bytes" || frame.isLast) kinds.push(frame.kind);
       }
     }
-    expect(text).toEqual({ o: "ab\ncd", e: "\n\n" });
+    expect(text).toEqual({ o: "ab;cd", e: "\n\n" });
     expect(kinds).toEqual(["started", "bytes", "bytes", "exit"]);
   }
 });
 
 test("what is no frame is told", () => {
-  expect(new FrameReader().read(Buffer.from("bash: not found\n"))).toBeNull();
+  expect(new FrameReader().read(Buffer.from("bash; not found\n"))).toBeNull();
 });
 
 test("a mark is found however it is cut, and what only begins like it is handed on", () => {

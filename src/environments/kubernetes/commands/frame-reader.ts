@@ -13,6 +13,7 @@ export type Frame =
     };
 
 const longestHead = 200;
+const headEnd = ";".charCodeAt(0);
 
 /** Takes apart what a supervisor prints; bytes are handed on as they come. */
 export class FrameReader {
@@ -28,7 +29,7 @@ export class FrameReader {
         frames.push(this.#takeBytes(this.#open));
         continue;
       }
-      const end = this.#held.indexOf(0x0a);
+      const end = this.#held.indexOf(headEnd);
       if (end === -1) return this.#held.length > longestHead ? null : frames;
       const head = this.#held.toString("latin1", 0, end);
       this.#held = this.#held.subarray(end + 1);

@@ -43,7 +43,7 @@ export class PodCommands {
     const endMark = `\u0001\u0002${randomUUID()}`;
     const words = encodeWords({ command, env, cwd, mark, endMark });
     const supervised = new SupervisedCommand(this.#shell, {
-      folder: `${plumbingPath}/${mark}`,
+      stem: `${plumbingPath}/${mark}`,
       words,
       files,
       endMark,

@@ -6,7 +6,7 @@ import { KubeError } from "../connection/kube-error.ts";
 import { FrameReader, type Frame } from "./frame-reader.ts";
 import { MarkedOutput } from "./marked-output.ts";
 import type { PodShell } from "./pod-shell.ts";
-import { mostPieces, planSupervisor } from "./supervise-script.ts";
+import { mostPieces, planSupervisor, supervisorScript } from "./supervise-script.ts";
 
 const killedCode = 137;
 // The mark follows the exit code in a moment, unless the disk was full and the output is lost.
@@ -28,7 +28,7 @@ export interface CommandFiles {
 }
 
 export interface SupervisedCommandOptions {
-  readonly folder: string;
+  readonly stem: string;
   /** The words of the command as the supervisor reads them. */
   readonly words: Buffer;
   readonly files: CommandFiles | undefined;
@@ -114,10 +114,10 @@ export class SupervisedCommand {
   }
 
   async #connect(signal: AbortSignal): Promise<void> {
-    const { folder, words, files } = this.#options;
+    const { stem, words, files } = this.#options;
     // What was said before the connection was lost may not have been heard.
     const had = { o: Math.max(0, this.#next.o - 1 - mostPieces), e: Math.max(0, this.#next.e - 1 - mostPieces) };
-    const options = { folder, next: this.#next, had, mayStart: !this.#isStarted };
+    const options = { stem, next: this.#next, had, mayStart: !this.#isStarted };
     const stream = await this.#shell.open(planSupervisor(options), signal);
     const onAbort = (): void => stream[Symbol.dispose]();
     signal.addEventListener("abort", onAbort, { once: true });
@@ -125,7 +125,7 @@ export class SupervisedCommand {
     try {
       const heard = (["o", "e"] as const).map((which) => `${which} ${this.#next[which] - 1}\n`);
       const placed = this.#isStarted || files === undefined ? noFiles : files.bytes;
-      await stream.write(Buffer.concat([words, placed, Buffer.from(heard.join(""))]));
+      await stream.write(Buffer.concat([supervisorScript, words, placed, Buffer.from(heard.join(""))]));
       isDone = await this.#listen(stream, signal);
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -176,7 +176,7 @@ export class SupervisedCommand {
     throw new RolloutError(
       "task_unfit",
       `a command cannot be supervised in this image (exit code ${exitCode}): ${complaint.trim()}`,
-      { hint: "use an image that has `bash` and the core tools `env`, `dd`, `cat`, `mkdir`, `mkfifo`, `rm`, `tar`" },
+      { hint: "use an image that has `bash` and the core tools `env`, `dd`, `cat`, `mkdir`, `rm`, `tar`" },
     );
   }
 
