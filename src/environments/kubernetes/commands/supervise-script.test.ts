@@ -102,7 +102,9 @@ test("what a short command prints comes with its exit code, and nothing is left 
 });
 
 test("every byte arrives as it was, in writes of every length", async () => {
-  const lengths = [1, 2, 37, 38, 39, 40, 254, 255, 256, 257, 294, 295, 600, 4096, 8192, 70_000, 3, 1];
+  const lengths = [
+    1, 2, 37, 38, 39, 40, 255, 256, 257, 600, 985, 986, 1022, 1023, 1024, 1025, 1063, 4096, 8192, 70_000, 3, 1,
+  ];
   const chunks = lengths.map((length) => randomBytes(length));
   // What bash uses for its own marks, and NUL in every place.
   chunks.push(Buffer.from([0]), Buffer.from([1, 127, 0, 1, 1, 127, 127]), Buffer.alloc(300), Buffer.from("\\n%s\\0%%"));
@@ -160,6 +162,17 @@ test("who was killed before the command began is replaced, and it runs once", as
   expect(readFileSync(join(directory, "result"), "utf8")).toBe("ran\n");
   await Promise.all([one.leave(), two.leave()]);
 }, 30_000);
+
+test("a command whose keeper was killed with it is gone", async () => {
+  const command = planCommand(["bash", "-c", "echo $PPID; sleep 60"]);
+  const connection = new Connection(command);
+  await connection.frame("bytes");
+  const keeper = Number.parseInt(connection.printed.o, 10);
+  const children = readFileSync(`/proc/${keeper}/task/${keeper}/children`, "utf8").trim().split(" ").map(Number);
+  for (const pid of [keeper, ...children]) process.kill(pid, "SIGKILL");
+  await connection.frame("gone");
+  await connection.leave();
+});
 
 test("a command that nobody has started is gone", async () => {
   const connection = new Connection(planCommand(["true"]), { mayStart: false });

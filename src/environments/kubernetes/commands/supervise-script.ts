@@ -47,7 +47,7 @@ short() { local word text= want=1 code; size=0; IFS= read -r -d '' -n 1 word || 
     if ((code == 0 && \${#word} < want)); then
       printf '%s\\0' "$text" || return 2; ((size++)); [[ $text == *"$end" ]] && { last=1; return 0; }; text=
     fi
-    want=$((code == 0 ? 256 - size : 0)); if ((want <= 0)); then ((code)) || much=1; printf %s "$text" || return 2; return 0; fi
+    want=$((code == 0 ? 1024 - size : 0)); if ((want <= 0)); then ((code)) || much=1; printf %s "$text" || return 2; return 0; fi
     IFS= read -r -d '' -n $want -t 0.01 word; code=$?
   done; }
 spool() { local s=$1 n=1 size much= last= LC_ALL=C; exec 5>&- 6>&-; ((BASH_VERSINFO[0] > 4)) || much=old
@@ -108,10 +108,10 @@ settled() { local dir pid text word keepers=0 seen=0 waits=0; quiet=0; ((looks++
       [ "$text" = "sleep ${keeperSeconds} " ] && ((keepers++ == 0)) && continue; fi
     case " $passing " in *" $pid "*|*" $2 "*) waits=1;; *) return 0;; esac
   done; ((waits)) && return 1; quiet=$seen; } 2>/dev/null
-pipe 8; pipe 9; idle=0.1
+pipe 8; pipe 9; idle=0.1 pid=
 if [ "$may" = 1 ]; then
   [ -d "$dir" ] || mkdir -p "$dir"
-  if claim "$d.lock"; then begin
+  if claim "$d.lock"; then begin; pid=$!
   else
     for ((k = 0; k < 100; k++)); do [ -e "$d.own" ] || [ ! -e "$d.lock" ] && break; read -r -t 0.05 -u 8; done
     [ -e "$d.own" ] || [ ! -e "$d.lock" ] || begin
@@ -126,7 +126,10 @@ while :; do
   elif [ "$form" != 'h;' ] || [ "$rest" = $idle ]; then say; fi
   hear
   if read -r -t $rest -u 9 || [ -n "$told" ]; then rest=0.02; continue; fi
-  if [ "$rest" = $idle ] && [ -s "$d.pid" ] && read -r pid < "$d.pid" && [ ! -d "/proc/$pid" ] && [ ! -s "$d.x" ]; then form+='g;' told=gone; fi
+  if [ "$rest" = $idle ]; then
+    [ -n "$pid" ] || [ ! -s "$d.pid" ] || read -r pid < "$d.pid"
+    [ -z "$pid" ] || [ -d "/proc/$pid" ] || [ -s "$d.x" ] || { form+='g;' told=gone; }
+  fi
   rest=$idle; ((next[o] - had[o] < 20 && next[e] - had[e] < 20)) || rest=0.02
 done`;
 
