@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, type TestContext } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
@@ -72,7 +73,8 @@ describe("while a Pod waits for a place:", () => {
 
   test("a quota without room is shown and told the same way", async (context) => {
     if (cluster.reason !== null) cannotRun(context, cluster.reason);
-    const namespace = await makeNamespace({ "count/pods": "0" });
+    const namespace = await makeNamespace({ "count/pods": "1" });
+    await fill(namespace);
     const [shown, message] = await waitInVain(context, { namespace });
     expect(shown).toContainEqual(matches(/^waits for quota: .*exceeded quota: few/));
     expect(message).toMatch(/exceeded quota: few/);
@@ -87,6 +89,21 @@ describe("while a Pod waits for a place:", () => {
     const json = { metadata: { name: "few" }, spec: { hard } };
     await api.json({ method: "POST", path: `${path}/${name}/resourcequotas`, json, signal: never });
     return name;
+  }
+
+  // A Pod of somebody else that never starts, and counts all the same.
+  async function fill(namespace: string): Promise<void> {
+    const api = await openApi(cluster.env);
+    const spec = { nodeSelector: { pool: "nowhere" }, containers: [{ name: "main", image: testImage }] };
+    const json = { metadata: { name: "other" }, spec };
+    const path = `/api/v1/namespaces/${namespace}/pods`;
+    // The namespace's account and the quota are ready a moment after they are made.
+    const isMade = (): Promise<boolean> =>
+      api.json({ method: "POST", path, json, signal: never }).then(
+        () => true,
+        () => false,
+      );
+    while (!(await isMade())) await sleep(100);
   }
 });
 

@@ -72,13 +72,30 @@ test("a scheduler that nobody has is told", async (context) => {
   expect(error.message).toMatch(/no scheduler has looked at it/);
 });
 
-test("a quota that is used up is waited for, then told", async (context) => {
-  needsCluster(context);
+// A namespace with a quota; both are gone after the test.
+async function makeNamespace(hard: Record<string, string>): Promise<string> {
   const api = await openApi(cluster.env);
   const namespace = `rollout-quota-${randomUUID().slice(0, 8)}`;
   await makeObject(api, "/api/v1/namespaces", { metadata: { name: namespace } });
-  const quota = { metadata: { name: "few" }, spec: { hard: { pods: "1" } } };
+  const quota = { metadata: { name: "few" }, spec: { hard } };
   await makeObject(api, `/api/v1/namespaces/${namespace}/resourcequotas`, quota);
+  return namespace;
+}
+
+test("a quota that is less than one Pod asks for is not waited for", async (context) => {
+  needsCluster(context);
+  const namespace = await makeNamespace({ "limits.memory": "128Mi" });
+  const { create } = await openRoom(cluster.env, { namespace });
+  const error = await failureOf(create());
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
+  expect(error.message).toMatch(
+    /exceeded quota: few, requested: limits.memory=268435456, .*limited: limits.memory=128Mi/,
+  );
+});
+
+test("a quota that is used up is waited for, then told", async (context) => {
+  needsCluster(context);
+  const namespace = await makeNamespace({ pods: "1" });
   const { create } = await openRoom(cluster.env, { namespace });
   const impatient = await openRoom(cluster.env, { namespace, schedule_limit_sec: 3 });
   const first = await create();

@@ -3,6 +3,7 @@ import { hasStatus, KubeError, wrapKubeError } from "../connection/kube-error.ts
 import type { KubernetesGround } from "../kubernetes-ground.ts";
 import type { Pod } from "./pod.ts";
 import { sessionLabel } from "./pod-labels.ts";
+import { quotaAnswer } from "./quota-answer.ts";
 
 const quotaPollMs = 2000;
 const longestQuotaPollMs = 15_000;
@@ -16,7 +17,7 @@ export interface CreatePodOptions {
   readonly onWait: (words: string) => void;
 }
 
-/** Creates a Pod, waiting for quota if there is none; rejects with what is wrong with it. */
+/** Creates a Pod, waiting for quota while there is none; rejects with what is wrong with it. */
 export async function createPod(ground: KubernetesGround, options: CreatePodOptions): Promise<Pod> {
   const { clock } = ground;
   for (let waitMs = quotaPollMs; ; waitMs = Math.min(2 * waitMs, longestQuotaPollMs)) {
@@ -24,7 +25,7 @@ export async function createPod(ground: KubernetesGround, options: CreatePodOpti
     try {
       return await postPod(ground, options);
     } catch (error) {
-      if (!isQuota(error)) throw refusalOfPod(error, options.name);
+      if (quotaAnswer(error) !== "full") throw refusalOfPod(error, options.name);
       options.onWait(`waits for quota: ${(error as KubeError).message}`);
       await clock.sleep(waitMs, options.signal);
     }
@@ -45,15 +46,16 @@ async function postPod(ground: KubernetesGround, { body, name }: CreatePodOption
   }
 }
 
-/** True when the namespace's quota has no room at the moment. */
-function isQuota(error: unknown): boolean {
-  return hasStatus(error, 403) && /exceeded quota/.test((error as KubeError).message);
-}
-
 function refusalOfPod(error: unknown, name: string): unknown {
   if (!(error instanceof KubeError)) return error;
   const what = `${name} did not start`;
   const told = `${what}: ${error.message}`;
+  if (quotaAnswer(error) === "never") {
+    return new RolloutError("resource_allocation_failed", told, {
+      cause: error,
+      hint: "the quota of the namespace is less than this one Pod asks for: raise it, or ask for less",
+    });
+  }
   if (hasStatus(error, 403) && /(minimum|maximum) .* usage|must specify|failed quota/.test(error.message)) {
     return new RolloutError("resource_allocation_failed", told, { cause: error });
   }
