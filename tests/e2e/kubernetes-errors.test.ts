@@ -53,7 +53,7 @@ describe("while a Pod waits for a place:", () => {
   async function waitInVain(context: TestContext, config: Record<string, unknown>): Promise<[string[], string]> {
     const job = await makeClusterJob(context, {
       config: { ...config, schedule_limit_sec: 4 },
-      retry: { max_attempts: 0 },
+      retry,
     });
     await job.writeTask("tasks/one", { ...clusterTask, toml });
     const { code, stdout, stderr } = await job.startJob("--json=events").ended;

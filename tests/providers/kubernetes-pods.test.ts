@@ -52,9 +52,11 @@ test("a Pod whose main process was killed is lost", async (context) => {
 
 test("more processors than any node has are told in the scheduler's words", async (context) => {
   needsCluster(context);
-  const { create } = await openRoom(cluster.env, { requests_ratio: 1, schedule_limit_sec: 3 });
-  const error = await failureOf(create({ limits: { ...testLimits, cpus: 4000 } }));
-  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  const { create } = await openRoom(cluster.env, { schedule_limit_sec: 3 });
+  // One that ends would not make room enough.
+  await create();
+  const error = await failureOf(create({ limits: { ...testLimits, cpus: 400_000 } }));
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
   expect(error.message).toMatch(/Insufficient cpu/);
 });
 
@@ -68,7 +70,7 @@ test("a scheduler that nobody has is told", async (context) => {
   needsCluster(context);
   const { create } = await openRoom(cluster.env, { scheduler: "nobody", schedule_limit_sec: 2 });
   const error = await failureOf(create());
-  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
   expect(error.message).toMatch(/no scheduler has looked at it/);
 });
 
@@ -100,12 +102,24 @@ test("a quota that is used up is waited for, then told", async (context) => {
   const impatient = await openRoom(cluster.env, { namespace, schedule_limit_sec: 3 });
   const first = await create();
   const error = await failureOf(impatient.create());
-  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
   expect(error.message).toMatch(/exceeded quota/);
   const second = create();
   await sleep(1000);
   await first.destroy(never);
   expect((await second).workdir).toBe("/");
+});
+
+test("waiting in vain for room that a Pod of the same job holds is worth another try", async (context) => {
+  needsCluster(context);
+  const namespace = await makeNamespace({ pods: "1" });
+  const { create } = await openRoom(cluster.env, { namespace, schedule_limit_sec: 5 });
+  const first = await create();
+  expect(await failureOf(create())).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  await first.stop(never);
+  // What is kept makes room for nobody; the watch may tell so a moment later.
+  await sleep(500);
+  expect(await failureOf(create())).toMatchObject({ code: "resource_allocation_failed", transient: false });
 });
 
 test.for([
@@ -154,7 +168,7 @@ test("a node that takes no Pods is waited for and told, and used as soon as it t
   onTestFinished(() => cordon(api, false));
   const impatient = await openRoom(cluster.env, { schedule_limit_sec: 1 });
   const error = await failureOf(impatient.create());
-  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
   expect(error.message).toMatch(/unschedulable/);
   const told = Promise.withResolvers<string>();
   const log: Log = {
