@@ -80,6 +80,20 @@ describe("while a Pod waits for a place:", () => {
     expect(message).toMatch(/exceeded quota: few/);
   });
 
+  test("a task that asks for more than the quota holds fails at once, and its neighbour runs", async (context) => {
+    if (cluster.reason !== null) cannotRun(context, cluster.reason);
+    const namespace = await makeNamespace({ "limits.memory": "300Mi" });
+    const job = await makeClusterJob(context, { config: { namespace }, retry });
+    await job.writeTask("tasks/large", { ...clusterTask, toml: clusterTask.toml?.replace("256Mi", "1Gi") });
+    const { code, stderr } = await job.startJob().ended;
+    expect(code, stderr).toBe(3);
+    expect((await trialOf(job, "oracle/tasks/one__1")).reward).toBe(1);
+    expect(await trialOf(job, "oracle/tasks/large__1")).toMatchObject({
+      error: { type: "environment_resource_allocation_failed", message: contains("exceeded quota: few") },
+      tries: 1,
+    });
+  });
+
   async function makeNamespace(hard: Record<string, string>): Promise<string> {
     const api = await openApi(cluster.env);
     const name = `rollout-quota-${randomUUID().slice(0, 8)}`;
@@ -260,6 +274,18 @@ describe("what an account may not do:", () => {
     const { code, stderr } = await job.startJob().ended;
     expect(code).toBe(2);
     expect(stderr).toMatch(/may not create pods\/exec, get pods\/exec in the namespace/);
+    expect(await job.files("jobs").catch(() => [])).toEqual([]);
+  });
+
+  test("a setting that it may not look up is told before the first Pod, with its line", async (context) => {
+    if (cluster.reason !== null) cannotRun(context, cluster.reason);
+    const { namespace, kubeconfig } = await openAccount(cluster.env, roleOfGuide());
+    const config = { namespace, service_account: "nobody" };
+    const job = await makeClusterJob(context, { config, env: { KUBECONFIG: kubeconfig } });
+    const { code, stderr } = await job.startJob().ended;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/job\.yaml:\d+:\d+ environment\.provider_config\.service_account: .*"nobody" not found/);
+    expect(stderr).toContain("nothing was started");
     expect(await job.files("jobs").catch(() => [])).toEqual([]);
   });
 
