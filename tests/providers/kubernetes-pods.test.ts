@@ -1,15 +1,18 @@
 import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, type TestContext } from "vitest";
 import type { Log } from "../../src/base/log.ts";
 import { RolloutError } from "../../src/base/rollout-error.ts";
 import { runScript } from "../../src/environments/conformance/run-command.ts";
 import type { KubeClient } from "../../src/environments/kubernetes/connection/kube-client.ts";
+import type { Pod } from "../../src/environments/kubernetes/pods/pod.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { adminKubeconfig, nodeName } from "../kubernetes-rig/cluster-places.ts";
 import { findCluster, testImage } from "../kubernetes-rig/find-cluster.ts";
 import { openApi, openRoom, testLimits } from "./kubernetes/cluster-room.ts";
 import { failureOf } from "./kubernetes/failure-of.ts";
+import { openAccount, roleOfGuide } from "./kubernetes/open-account.ts";
 import { openKubernetes } from "./kubernetes/open-kubernetes.ts";
 
 const never = new AbortController().signal;
@@ -41,14 +44,56 @@ test("a Pod that somebody deletes is lost, with the reason", async (context) => 
   expect(error.message).toMatch(/deleted/);
 });
 
-test("a Pod whose main process was killed is lost", async (context) => {
+// A `sleep` that does not sleep, for the one that the main process waits for.
+const endSleep =
+  "printf '#!/bin/sh\\nexit 3\\n' > /s; chmod +x /s; mv /s $(command -v sleep); for p in /proc/[0-9]*; do read -r n < $p/comm; [ $n = sleep ] && kill ${p#/proc/}; done; exec tail -f /dev/null";
+
+test.for([
+  ["by a signal", "kill -TERM 1; sleep 600"],
+  ["by what its main process waits for", endSleep],
+] as const)("a Pod that its own processes ended is not lost: %s", async ([, script], context) => {
   needsCluster(context);
   const { create } = await openRoom(cluster.env);
   const environment = await create();
-  const error = await failureOf(runScript(environment, "kill -TERM 1; sleep 600", { signal: never }));
-  expect(error).toMatchObject({ code: "environment_lost", transient: true });
-  expect(error.message).toMatch(/ended/);
+  const error = await failureOf(runScript(environment, script, { signal: never }));
+  expect(error).toMatchObject({ code: "environment_ended", transient: false });
+  expect(error.message).toMatch(/was ended from inside/);
 });
+
+test("neither is it for an account that may not see what its node says of it", async (context) => {
+  needsCluster(context);
+  const { namespace, kubeconfig } = await openAccount(cluster.env, roleOfGuide());
+  const { create } = await openRoom({ KUBECONFIG: kubeconfig }, { namespace });
+  const error = await failureOf(runScript(await create(), "kill -TERM 1; sleep 600", { signal: never }));
+  expect(error).toMatchObject({ code: "environment_ended", transient: false });
+});
+
+test("a Pod that its node ends, because its sandbox died, is lost", async (context) => {
+  needsCluster(context);
+  if (cluster.env["KUBECONFIG"] !== adminKubeconfig) cannotRun(context, "only a cluster of our own may be disturbed");
+  const { create } = await openRoom(cluster.env);
+  const api = await openApi(cluster.env);
+  const environment = await create();
+  const running = failureOf(runScript(environment, "sleep 600", { signal: never }));
+  const { metadata } = await api.json<Pod>({ method: "GET", path: `${pods}/${environment.id}`, signal: never });
+  process.kill(findSandbox(metadata.uid ?? ""), "SIGKILL");
+  const error = await running;
+  expect(error).toMatchObject({ code: "environment_lost", transient: true });
+  expect(error.message).toMatch(/ended with 143/);
+});
+
+// The process that holds a Pod's namespaces, on the node, which is this machine.
+function findSandbox(uid: string): number {
+  const isSandbox = (pid: string): boolean => {
+    try {
+      const groups = readFileSync(`/proc/${pid}/cgroup`, "utf8").replaceAll("_", "-");
+      return groups.includes(uid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("/pause");
+    } catch {
+      return false;
+    }
+  };
+  return Number(readdirSync("/proc").find((name) => /^\d+$/.test(name) && isSandbox(name)));
+}
 
 test("more processors than any node has are told in the scheduler's words", async (context) => {
   needsCluster(context);

@@ -66,6 +66,7 @@ export class KubernetesEnvironment implements Environment {
   async exec(request: ExecRequest): Promise<ExecResult> {
     request.signal.throwIfAborted();
     this.#assertThere();
+    this.#options.life.noteService();
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
       return { ...(await this.#runWithFiles(request)), signal: null };
     });
