@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, type TestContext } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
@@ -52,7 +53,7 @@ describe("while a Pod waits for a place:", () => {
   async function waitInVain(context: TestContext, config: Record<string, unknown>): Promise<[string[], string]> {
     const job = await makeClusterJob(context, {
       config: { ...config, schedule_limit_sec: 4 },
-      retry: { max_attempts: 0 },
+      retry,
     });
     await job.writeTask("tasks/one", { ...clusterTask, toml });
     const { code, stdout, stderr } = await job.startJob("--json=events").ended;
@@ -72,10 +73,25 @@ describe("while a Pod waits for a place:", () => {
 
   test("a quota without room is shown and told the same way", async (context) => {
     if (cluster.reason !== null) cannotRun(context, cluster.reason);
-    const namespace = await makeNamespace({ "count/pods": "0" });
+    const namespace = await makeNamespace({ "count/pods": "1" });
+    await fill(namespace);
     const [shown, message] = await waitInVain(context, { namespace });
     expect(shown).toContainEqual(matches(/^waits for quota: .*exceeded quota: few/));
     expect(message).toMatch(/exceeded quota: few/);
+  });
+
+  test("a task that asks for more than the quota holds fails at once, and its neighbour runs", async (context) => {
+    if (cluster.reason !== null) cannotRun(context, cluster.reason);
+    const namespace = await makeNamespace({ "limits.memory": "300Mi" });
+    const job = await makeClusterJob(context, { config: { namespace }, retry });
+    await job.writeTask("tasks/large", { ...clusterTask, toml: clusterTask.toml?.replace("256Mi", "1Gi") });
+    const { code, stderr } = await job.startJob().ended;
+    expect(code, stderr).toBe(3);
+    expect((await trialOf(job, "oracle/tasks/one__1")).reward).toBe(1);
+    expect(await trialOf(job, "oracle/tasks/large__1")).toMatchObject({
+      error: { type: "environment_resource_allocation_failed", message: contains("exceeded quota: few") },
+      tries: 1,
+    });
   });
 
   async function makeNamespace(hard: Record<string, string>): Promise<string> {
@@ -87,6 +103,21 @@ describe("while a Pod waits for a place:", () => {
     const json = { metadata: { name: "few" }, spec: { hard } };
     await api.json({ method: "POST", path: `${path}/${name}/resourcequotas`, json, signal: never });
     return name;
+  }
+
+  // A Pod of somebody else that never starts, and counts all the same.
+  async function fill(namespace: string): Promise<void> {
+    const api = await openApi(cluster.env);
+    const spec = { nodeSelector: { pool: "nowhere" }, containers: [{ name: "main", image: testImage }] };
+    const json = { metadata: { name: "other" }, spec };
+    const path = `/api/v1/namespaces/${namespace}/pods`;
+    // The namespace's account and the quota are ready a moment after they are made.
+    const isMade = (): Promise<boolean> =>
+      api.json({ method: "POST", path, json, signal: never }).then(
+        () => true,
+        () => false,
+      );
+    while (!(await isMade())) await sleep(100);
   }
 });
 
@@ -243,6 +274,18 @@ describe("what an account may not do:", () => {
     const { code, stderr } = await job.startJob().ended;
     expect(code).toBe(2);
     expect(stderr).toMatch(/may not create pods\/exec, get pods\/exec in the namespace/);
+    expect(await job.files("jobs").catch(() => [])).toEqual([]);
+  });
+
+  test("a setting that it may not look up is told before the first Pod, with its line", async (context) => {
+    if (cluster.reason !== null) cannotRun(context, cluster.reason);
+    const { namespace, kubeconfig } = await openAccount(cluster.env, roleOfGuide());
+    const config = { namespace, service_account: "nobody" };
+    const job = await makeClusterJob(context, { config, env: { KUBECONFIG: kubeconfig } });
+    const { code, stderr } = await job.startJob().ended;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/job\.yaml:\d+:\d+ environment\.provider_config\.service_account: .*"nobody" not found/);
+    expect(stderr).toContain("nothing was started");
     expect(await job.files("jobs").catch(() => [])).toEqual([]);
   });
 

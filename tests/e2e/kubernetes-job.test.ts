@@ -96,7 +96,7 @@ test("a shell is opened in a kept Pod, and ends with its exit code", async (cont
   const { code, stderr } = await job.startJob().ended;
   expect(code, stderr).toBe(0);
   const trial = "jobs/job/oracle/tasks/one__1";
-  expect(stderr).toMatch(/enter it with: kubectl .* exec -it/);
+  expect(stderr).toMatch(new RegExp(`^kept environment \\S+; enter it with: rollout enter ${trial}$`, "m"));
   const line = `echo 'ls /app; exit 5' | '${command.join("' '")}' enter ${trial}`;
   const entered = await job.run([], { command: ["sh", "-c", line], env: { ...cluster.env, ...env } });
   expect(entered.stdout).toBe("done\n");

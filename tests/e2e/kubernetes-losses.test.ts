@@ -47,6 +47,17 @@ describe("what a Pod does to itself is not tried again:", () => {
     expect(tries).toBe(1);
   });
 
+  test("one that ends itself has failed, and the agent is to blame", async (context) => {
+    const agents = [{ name: "agent", execute: "echo so far; kill -TERM 1; sleep 600" }];
+    const job = await makeClusterJob(context, { agents, retry: patiently });
+    const { code, stderr } = await job.startJob().ended;
+    expect(code, stderr).toBe(3);
+    const { error, tries } = await failureOf(job);
+    expect(error).toMatchObject({ type: "agent_execution_failed", cause: null, blame: "agent" });
+    expect(error?.message).toContain("was ended from inside");
+    expect(tries).toBe(1);
+  });
+
   test("one that lives longer than its deadline is ended by the cluster, and how to have more is told", async (context) => {
     const agents = [{ name: "agent", execute: forever }];
     const job = await makeClusterJob(context, { agents, config: { deadline_sec: 12 }, retry: patiently });

@@ -18,9 +18,13 @@ const [docker] = await findEngines();
 type Builder = "docker" | "podman" | "buildah";
 
 // A room of the builder's own, so that nothing of the machine's is used or changed.
-async function openBuildRoom(context: TestContext, builder: Builder): Promise<ClusterRoom> {
+async function openBuildRoom(
+  context: TestContext,
+  builder: Builder,
+  build: Record<string, unknown> = { with: builder },
+): Promise<ClusterRoom> {
   needsOwnRegistry(context, cluster);
-  const settings = { registry_insecure: true, build: { with: builder } };
+  const settings = { registry_insecure: true, build };
   if (builder === "docker") {
     if (docker?.reason !== null) cannotRun(context, docker?.reason ?? "there is no Docker");
     if (findProgram("docker") === null) cannotRun(context, "the docker command is not installed");
@@ -34,6 +38,7 @@ async function openBuildRoom(context: TestContext, builder: Builder): Promise<Cl
     ...(await writeStorage(directory)),
     ...(builder === "buildah" ? buildahVariables() : {}),
     DOCKER_CONFIG: logins,
+    DOCKER_HOST: "unix:///nowhere/docker.sock",
     REGISTRY_AUTH_FILE: join(logins, "config.json"),
     TMPDIR: directory,
     HOME: directory,
@@ -91,6 +96,13 @@ test.for(["podman", "buildah", "docker"] as const)(
     expect((await buildTask(room.provider, dockerfile)).log).toContain("is there already");
   },
 );
+
+test("a docker without its engine is passed over for a builder that works", async (context) => {
+  if (findProgram("docker") === null) cannotRun(context, "the docker command is not installed");
+  const { provider } = await openBuildRoom(context, "podman", {});
+  const dockerfile = `FROM ${testImage}\nENV WORD=${Date.now()}\n`;
+  expect((await buildTask(provider, dockerfile)).log).not.toMatch(/docker daemon/i);
+});
 
 test("a Dockerfile that fails says where", async (context) => {
   const { provider } = await openBuildRoom(context, "podman");

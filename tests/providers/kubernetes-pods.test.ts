@@ -1,15 +1,18 @@
 import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, type TestContext } from "vitest";
 import type { Log } from "../../src/base/log.ts";
 import { RolloutError } from "../../src/base/rollout-error.ts";
 import { runScript } from "../../src/environments/conformance/run-command.ts";
 import type { KubeClient } from "../../src/environments/kubernetes/connection/kube-client.ts";
+import type { Pod } from "../../src/environments/kubernetes/pods/pod.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { adminKubeconfig, nodeName } from "../kubernetes-rig/cluster-places.ts";
 import { findCluster, testImage } from "../kubernetes-rig/find-cluster.ts";
 import { openApi, openRoom, testLimits } from "./kubernetes/cluster-room.ts";
 import { failureOf } from "./kubernetes/failure-of.ts";
+import { openAccount, roleOfGuide } from "./kubernetes/open-account.ts";
 import { openKubernetes } from "./kubernetes/open-kubernetes.ts";
 
 const never = new AbortController().signal;
@@ -41,20 +44,64 @@ test("a Pod that somebody deletes is lost, with the reason", async (context) => 
   expect(error.message).toMatch(/deleted/);
 });
 
-test("a Pod whose main process was killed is lost", async (context) => {
+// A `sleep` that does not sleep, for the one that the main process waits for.
+const endSleep =
+  "printf '#!/bin/sh\\nexit 3\\n' > /s; chmod +x /s; mv /s $(command -v sleep); for p in /proc/[0-9]*; do read -r n < $p/comm; [ $n = sleep ] && kill ${p#/proc/}; done; exec tail -f /dev/null";
+
+test.for([
+  ["by a signal", "kill -TERM 1; sleep 600"],
+  ["by what its main process waits for", endSleep],
+] as const)("a Pod that its own processes ended is not lost: %s", async ([, script], context) => {
   needsCluster(context);
   const { create } = await openRoom(cluster.env);
   const environment = await create();
-  const error = await failureOf(runScript(environment, "kill -TERM 1; sleep 600", { signal: never }));
-  expect(error).toMatchObject({ code: "environment_lost", transient: true });
-  expect(error.message).toMatch(/ended/);
+  const error = await failureOf(runScript(environment, script, { signal: never }));
+  expect(error).toMatchObject({ code: "environment_ended", transient: false });
+  expect(error.message).toMatch(/was ended from inside/);
 });
+
+test("neither is it for an account that may not see what its node says of it", async (context) => {
+  needsCluster(context);
+  const { namespace, kubeconfig } = await openAccount(cluster.env, roleOfGuide());
+  const { create } = await openRoom({ KUBECONFIG: kubeconfig }, { namespace });
+  const error = await failureOf(runScript(await create(), "kill -TERM 1; sleep 600", { signal: never }));
+  expect(error).toMatchObject({ code: "environment_ended", transient: false });
+});
+
+test("a Pod that its node ends, because its sandbox died, is lost", async (context) => {
+  needsCluster(context);
+  if (cluster.env["KUBECONFIG"] !== adminKubeconfig) cannotRun(context, "only a cluster of our own may be disturbed");
+  const { create } = await openRoom(cluster.env);
+  const api = await openApi(cluster.env);
+  const environment = await create();
+  const running = failureOf(runScript(environment, "sleep 600", { signal: never }));
+  const { metadata } = await api.json<Pod>({ method: "GET", path: `${pods}/${environment.id}`, signal: never });
+  process.kill(findSandbox(metadata.uid ?? ""), "SIGKILL");
+  const error = await running;
+  expect(error).toMatchObject({ code: "environment_lost", transient: true });
+  expect(error.message).toMatch(/ended with 143/);
+});
+
+// The process that holds a Pod's namespaces, on the node, which is this machine.
+function findSandbox(uid: string): number {
+  const isSandbox = (pid: string): boolean => {
+    try {
+      const groups = readFileSync(`/proc/${pid}/cgroup`, "utf8").replaceAll("_", "-");
+      return groups.includes(uid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("/pause");
+    } catch {
+      return false;
+    }
+  };
+  return Number(readdirSync("/proc").find((name) => /^\d+$/.test(name) && isSandbox(name)));
+}
 
 test("more processors than any node has are told in the scheduler's words", async (context) => {
   needsCluster(context);
-  const { create } = await openRoom(cluster.env, { requests_ratio: 1, schedule_limit_sec: 3 });
-  const error = await failureOf(create({ limits: { ...testLimits, cpus: 4000 } }));
-  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  const { create } = await openRoom(cluster.env, { schedule_limit_sec: 3 });
+  // One that ends would not make room enough.
+  await create();
+  const error = await failureOf(create({ limits: { ...testLimits, cpus: 400_000 } }));
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
   expect(error.message).toMatch(/Insufficient cpu/);
 });
 
@@ -68,27 +115,56 @@ test("a scheduler that nobody has is told", async (context) => {
   needsCluster(context);
   const { create } = await openRoom(cluster.env, { scheduler: "nobody", schedule_limit_sec: 2 });
   const error = await failureOf(create());
-  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
   expect(error.message).toMatch(/no scheduler has looked at it/);
+});
+
+// A namespace with a quota; both are gone after the test.
+async function makeNamespace(hard: Record<string, string>): Promise<string> {
+  const api = await openApi(cluster.env);
+  const namespace = `rollout-quota-${randomUUID().slice(0, 8)}`;
+  await makeObject(api, "/api/v1/namespaces", { metadata: { name: namespace } });
+  const quota = { metadata: { name: "few" }, spec: { hard } };
+  await makeObject(api, `/api/v1/namespaces/${namespace}/resourcequotas`, quota);
+  return namespace;
+}
+
+test("a quota that is less than one Pod asks for is not waited for", async (context) => {
+  needsCluster(context);
+  const namespace = await makeNamespace({ "limits.memory": "128Mi" });
+  const { create } = await openRoom(cluster.env, { namespace });
+  const error = await failureOf(create());
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
+  expect(error.message).toMatch(
+    /exceeded quota: few, requested: limits.memory=268435456, .*limited: limits.memory=128Mi/,
+  );
 });
 
 test("a quota that is used up is waited for, then told", async (context) => {
   needsCluster(context);
-  const api = await openApi(cluster.env);
-  const namespace = `rollout-quota-${randomUUID().slice(0, 8)}`;
-  await makeObject(api, "/api/v1/namespaces", { metadata: { name: namespace } });
-  const quota = { metadata: { name: "few" }, spec: { hard: { pods: "1" } } };
-  await makeObject(api, `/api/v1/namespaces/${namespace}/resourcequotas`, quota);
+  const namespace = await makeNamespace({ pods: "1" });
   const { create } = await openRoom(cluster.env, { namespace });
   const impatient = await openRoom(cluster.env, { namespace, schedule_limit_sec: 3 });
   const first = await create();
   const error = await failureOf(impatient.create());
-  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
   expect(error.message).toMatch(/exceeded quota/);
   const second = create();
   await sleep(1000);
   await first.destroy(never);
   expect((await second).workdir).toBe("/");
+});
+
+test("waiting in vain for room that a Pod of the same job holds is worth another try", async (context) => {
+  needsCluster(context);
+  const namespace = await makeNamespace({ pods: "1" });
+  const { create } = await openRoom(cluster.env, { namespace, schedule_limit_sec: 5 });
+  const first = await create();
+  expect(await failureOf(create())).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  await first.stop(never);
+  // What is kept makes room for nobody; the watch may tell so a moment later.
+  await sleep(500);
+  expect(await failureOf(create())).toMatchObject({ code: "resource_allocation_failed", transient: false });
 });
 
 test.for([
@@ -137,7 +213,7 @@ test("a node that takes no Pods is waited for and told, and used as soon as it t
   onTestFinished(() => cordon(api, false));
   const impatient = await openRoom(cluster.env, { schedule_limit_sec: 1 });
   const error = await failureOf(impatient.create());
-  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: true });
+  expect(error).toMatchObject({ code: "resource_allocation_failed", transient: false });
   expect(error.message).toMatch(/unschedulable/);
   const told = Promise.withResolvers<string>();
   const log: Log = {

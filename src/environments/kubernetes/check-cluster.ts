@@ -1,7 +1,10 @@
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { Problem } from "../../base/problem.ts";
+import type { Redactor } from "../../base/redactor.ts";
 import { hasStatus, wrapKubeError } from "./connection/kube-error.ts";
 import type { KubernetesGround } from "./kubernetes-ground.ts";
+import { settingOf } from "./pods/setting-of.ts";
+import { tryPods, type WantedPod } from "./pods/try-pods.ts";
 
 interface Permission {
   readonly verb: string;
@@ -15,27 +18,50 @@ const needed: readonly Permission[] = [
   ...["create", "get"].map((verb) => ({ verb, resource: "pods", subresource: "exec" })),
 ];
 
-/** Asks whether we may do what we need and whether all that the settings name is there. */
-export async function checkCluster(ground: KubernetesGround, signal: AbortSignal): Promise<readonly string[]> {
+export interface CheckClusterOptions {
+  /** The Pods that are to be made, of each kind one. */
+  readonly pods: readonly WantedPod[];
+  readonly redactor: Redactor;
+  readonly signal: AbortSignal;
+}
+
+/** Asks whether we may do what we need, whether all that the settings name is there, and whether Pods like ours are taken. */
+export async function checkCluster(ground: KubernetesGround, options: CheckClusterOptions): Promise<readonly string[]> {
+  const { pods, redactor, signal } = options;
+  const { config } = ground;
   try {
-    const problems = await findMissing(ground, signal);
-    if (problems.length > 0) {
+    const [missing, forbidden, refused] = await Promise.all([
+      findMissing(ground, signal),
+      findForbidden(ground, signal),
+      tryPods(ground, pods, signal),
+    ]);
+    if (missing.length > 0) {
       throw new RolloutError(
         "config_invalid",
         "provider_config names what the cluster does not have; nothing was started",
-        { problems },
+        { problems: missing },
       );
     }
-    await checkPermissions(ground, signal);
+    if (forbidden !== null) throw forbidden;
+    if (refused !== null) {
+      throw new RolloutError(
+        "config_invalid",
+        "the cluster takes no Pods as this job makes them; nothing was started",
+        {
+          problems: [problemAt(settingOf(refused, config), redactor.text(refused))],
+          hint: "look at provider_config and the namespace's rules",
+        },
+      );
+    }
   } catch (error) {
     signal.throwIfAborted();
     throw wrapKubeError(error, "provider_unavailable", "asking the cluster");
   }
-  if (ground.config.network_policies) return [];
+  if (config.network_policies) return [];
   return ["environment.network: none: provider_config.network_policies, with a network plugin that enforces them"];
 }
 
-async function checkPermissions(ground: KubernetesGround, signal: AbortSignal): Promise<void> {
+async function findForbidden(ground: KubernetesGround, signal: AbortSignal): Promise<RolloutError | null> {
   const { client, namespace, config } = ground;
   const wanted: readonly Permission[] = config.network_policies
     ? [
@@ -57,8 +83,8 @@ async function checkPermissions(ground: KubernetesGround, signal: AbortSignal): 
     }),
   );
   const missing = answers.flat();
-  if (missing.length === 0) return;
-  throw new RolloutError(
+  if (missing.length === 0) return null;
+  return new RolloutError(
     "provider_unavailable",
     `this account may not ${missing.join(", ")} in the namespace ${namespace}`,
     {
@@ -95,16 +121,14 @@ async function findMissing({ client, namespace, config }: KubernetesGround, sign
       } catch (error) {
         if (hasStatus(error, 403)) return [];
         if (!hasStatus(error, 404)) throw error;
-        return [
-          {
-            file: "provider_config",
-            path,
-            message: `the cluster has no ${path.replace(/s?\[.*/, "").replaceAll(/[_.]/g, " ")} ${JSON.stringify(name)}`,
-            severity: "error",
-          },
-        ];
+        const what = path.replace(/s?\[.*/, "").replaceAll(/[_.]/g, " ");
+        return [problemAt(path, `the cluster has no ${what} ${JSON.stringify(name)}`)];
       }
     }),
   );
   return found.flat();
+}
+
+function problemAt(path: string, message: string): Problem {
+  return { file: "provider_config", path, message, severity: "error" };
 }

@@ -74,7 +74,7 @@ async function makePod(
       },
     );
     const startedMs = clock.monotonic();
-    const life = new PodLife(watch, name, clock);
+    const life = new PodLife(ground, name);
     const shell = new PodShell({
       client,
       clock,

@@ -148,7 +148,7 @@ export const kubernetesConfigSchema = z
         with: z
           .enum(["docker", "podman", "buildah"])
           .optional()
-          .describe("The builder; the first that is there when absent."),
+          .describe("The builder; the first that works when absent."),
         args: z.record(name, z.string()).default({}).describe("Values for the Dockerfile's ARG."),
         target: name.optional().describe("The stage to build; the last one when absent."),
         platform: name.optional().describe("What images are built for, such as `linux/amd64`."),

@@ -66,6 +66,7 @@ export class KubernetesEnvironment implements Environment {
   async exec(request: ExecRequest): Promise<ExecResult> {
     request.signal.throwIfAborted();
     this.#assertThere();
+    this.#options.life.noteService();
     return this.#ask("exec_failed", "running a command", request.signal, async () => {
       return { ...(await this.#runWithFiles(request)), signal: null };
     });
@@ -174,8 +175,8 @@ export class KubernetesEnvironment implements Environment {
   }
 
   enterCommand(): string | null {
-    const { kubectlOptions } = this.#options.ground.client.endpoint;
-    return ["kubectl", ...kubectlOptions, "exec", "-it", this.id, "--", "bash"].join(" ");
+    // What leads kubectl here is long, and `rollout enter` knows it.
+    return null;
   }
 
   async #ask<T>(code: ErrorCode, what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

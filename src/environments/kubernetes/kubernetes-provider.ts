@@ -25,7 +25,7 @@ import { createKubernetesEnvironment } from "./create-kubernetes-environment.ts"
 import type { Whereabouts } from "./copy-in.ts";
 import { enterPod } from "./enter-pod.ts";
 import { buildKubernetesImage } from "./images/build-kubernetes-image.ts";
-import { planKubernetesImage } from "./images/plan-kubernetes-image.ts";
+import { imageRef, planKubernetesImage } from "./images/plan-kubernetes-image.ts";
 import { kubernetesConfigSchema, type KubernetesConfig } from "./kubernetes-config-schema.ts";
 import type { KubernetesEnvironment } from "./kubernetes-environment.ts";
 import type { KubernetesGround } from "./kubernetes-ground.ts";
@@ -34,6 +34,7 @@ import { ownLabel, selectorOf, sessionLabel } from "./pods/pod-labels.ts";
 import { plannedVolumePaths } from "./pods/plan-pod.ts";
 import { PodWatch } from "./pods/pod-watch.ts";
 import { removePod } from "./pods/remove-pod.ts";
+import type { WantedPod } from "./pods/try-pods.ts";
 
 const patienceMs = 60_000;
 const mostMeetings = 5;
@@ -50,6 +51,8 @@ class KubernetesProvider implements EnvironmentProvider {
   readonly name = "kubernetes";
   readonly #options: OpenProviderOptions;
   readonly #config: KubernetesConfig;
+  /** The Pods of the tasks that were checked, of each kind one. */
+  readonly #wanted = new Map<string, WantedPod>();
   readonly #ground = new PreparedOnce((signal) => this.#prepare(signal));
 
   constructor(options: OpenProviderOptions, config: KubernetesConfig) {
@@ -83,7 +86,8 @@ class KubernetesProvider implements EnvironmentProvider {
 
   async probe(signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
-    return checkCluster(await this.#ground.get(signal), signal);
+    const pods = [...this.#wanted.values()];
+    return checkCluster(await this.#ground.get(signal), { pods, redactor: this.#options.redactor, signal });
   }
 
   async describe(signal: AbortSignal): Promise<string> {
@@ -94,7 +98,9 @@ class KubernetesProvider implements EnvironmentProvider {
 
   async checkTask(task: TaskEnvironment, signal: AbortSignal): Promise<TaskCheck> {
     signal.throwIfAborted();
-    return planKubernetesImage(task, this.#config, signal);
+    const check = await planKubernetesImage(task, this.#config, signal);
+    if (check.image !== null) this.#want({ image: imageRef(check.image, this.#config), limits: task.limits });
+    return check;
   }
 
   async buildImage(request: BuildImageRequest): Promise<string> {
@@ -151,6 +157,10 @@ class KubernetesProvider implements EnvironmentProvider {
     const ground = await this.#ground.peek();
     ground?.watch[Symbol.dispose]();
     ground?.client[Symbol.dispose]();
+  }
+
+  #want(pod: WantedPod): void {
+    this.#wanted.set(JSON.stringify(pod), pod);
   }
 
   async #prepare(signal: AbortSignal): Promise<KubernetesGround> {

@@ -87,7 +87,13 @@ export class EnvironmentLease implements AsyncDisposable {
     }
     const problem = canStop ? await this.#bounded("stop", environment, (signal) => environment.stop(signal)) : null;
     if (problem !== null) this.#problems.push(problem);
-    this.#kept.push({ id: environment.id, enter: environment.enterCommand() ?? this.#ownEnterCommand });
+    this.#kept.push({ id: environment.id, enter: environment.enterCommand() ?? this.#ownCommand(environment.id) });
+  }
+
+  // Without a name it leads into the first that was kept.
+  #ownCommand(id: string): string | null {
+    const own = this.#ownEnterCommand;
+    return own === null || this.#kept.length === 0 ? own : `${own} --environment ${id}`;
   }
 
   async #destroy(environment: Environment): Promise<void> {

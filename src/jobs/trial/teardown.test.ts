@@ -230,4 +230,17 @@ describe("preserve_env", () => {
     ]);
     expect(existsSync(join(job.jobDir, onlyTrial, "error.txt"))).toBe(false);
   });
+
+  test("R26: each of several that were kept is entered by a command of its own", async () => {
+    const { job } = await run("always", {
+      capabilities: { shell: true },
+      tasks: { one: { toml: '[verifier]\nenvironment = "separate"\n' } },
+    });
+    const kept = (await job.finished).trial(onlyTrial).teardown?.kept ?? [];
+    const enter = `rollout enter jobs/job/${onlyTrial}`;
+    expect(kept).toEqual([
+      { id: expect.any(String), enter },
+      { id: expect.any(String), enter: `${enter} --environment ${kept[1]?.id}` },
+    ]);
+  });
 });

@@ -1,14 +1,11 @@
 import { spawn } from "node:child_process";
-import { findTool } from "../../../base/find-tool.ts";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import type { BuildImageRequest } from "../../environment.ts";
 import { describeBuildFailure, isEngineAway, isOutOfReach } from "../../images/build-failure.ts";
 import type { ImageOutput } from "../../images/image-output.ts";
 import type { KubernetesConfig } from "../kubernetes-config-schema.ts";
 import type { KubernetesGround } from "../kubernetes-ground.ts";
-
-const builders = ["docker", "podman", "buildah"] as const;
-type Builder = (typeof builders)[number];
+import { findBuilder, type BuilderName } from "./find-builder.ts";
 
 const engineHint =
   "start it, name another one in provider_config.build.with, or one of the cluster in provider_config.builder";
@@ -22,7 +19,7 @@ export interface BuildHereRequest extends Pick<BuildImageRequest, "plan" | "sign
 export async function buildHere(ground: KubernetesGround, request: BuildHereRequest): Promise<void> {
   const { ref, plan, output, signal } = request;
   const { config, host, log } = ground;
-  const { name, path } = findBuilder(ground);
+  const { name, path } = await findBuilder(ground, signal);
   log.write("info", `${name} builds ${ref}`);
   const run = (args: readonly string[]): Promise<number> => runBuilder({ path, args, env: host.env, output, signal });
   const code = await run(buildArguments(name, ref, plan, config));
@@ -45,25 +42,8 @@ export function buildFailure(contextDir: string, output: ImageOutput, otherwise:
   });
 }
 
-function findBuilder({ config, host }: KubernetesGround): { readonly name: Builder; readonly path: string } {
-  const wanted = config.build.with === undefined ? builders : [config.build.with];
-  for (const name of wanted) {
-    const path = findTool(name, host.env["PATH"] ?? "");
-    if (path !== null) return { name, path };
-  }
-  throw new RolloutError(
-    "config_invalid",
-    wanted.length === 1
-      ? `${wanted[0]} is to build a Dockerfile (provider_config.build.with), and is not on your PATH`
-      : `building a Dockerfile takes ${wanted.join(", ")}, and none is on your PATH`,
-    {
-      hint: "install one, name one of the cluster in provider_config.builder, or give the task a docker_image",
-    },
-  );
-}
-
 function buildArguments(
-  name: Builder,
+  name: BuilderName,
   ref: string,
   plan: BuildImageRequest["plan"],
   { build }: KubernetesConfig,
@@ -81,7 +61,7 @@ function buildArguments(
 }
 
 // Docker decides by the registry's address whether it may be spoken to in plain.
-function pushArguments(name: Builder, ref: string, { registry_insecure: isPlain }: KubernetesConfig): string[] {
+function pushArguments(name: BuilderName, ref: string, { registry_insecure: isPlain }: KubernetesConfig): string[] {
   return ["push", ...(isPlain && name !== "docker" ? ["--tls-verify=false"] : []), ref];
 }
 

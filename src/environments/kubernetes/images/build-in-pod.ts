@@ -59,10 +59,11 @@ export async function buildInPod(ground: KubernetesGround, request: BuildInPodRe
   }
 }
 
-function openShell({ client, clock, watch, namespace, config, timeoutMultiplier }: KubernetesGround, pod: string) {
+function openShell(ground: KubernetesGround, pod: string): PodShell {
+  const { client, clock, namespace, config, timeoutMultiplier } = ground;
   const address = { namespace, pod, container: mainContainer };
   const patienceMs = config.reconnect_limit_sec * timeoutMultiplier * 1000;
-  return new PodShell({ client, clock, address, life: new PodLife(watch, pod, clock), patienceMs });
+  return new PodShell({ client, clock, address, life: new PodLife(ground, pod), patienceMs });
 }
 
 // The build runs beside the connections that follow it: one that is lost is made again where it was cut off.

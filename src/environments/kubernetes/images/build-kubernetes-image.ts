@@ -5,13 +5,14 @@ import { findRegistryAuth } from "../../images/registry-auth.ts";
 import type { KubernetesGround } from "../kubernetes-ground.ts";
 import { buildHere } from "./build-here.ts";
 import { buildInPod } from "./build-in-pod.ts";
+import { imageRef } from "./plan-kubernetes-image.ts";
 import { hasRegistryImage } from "./registry-client.ts";
 
 /** Builds a task's Dockerfile and pushes it; an image that the registry has is not built again. */
 export async function buildKubernetesImage(ground: KubernetesGround, request: BuildImageRequest): Promise<string> {
   const { plan, labels, signal } = request;
   signal.throwIfAborted();
-  const ref = `${ground.config.registry ?? ""}/rollout-task:${plan.key}`;
+  const ref = imageRef(plan, ground.config);
   const output = new ImageOutput(request.output);
   if (!plan.noCache && (await isThere(ground, ref, output, signal))) {
     await output.say(`${ref} is there already`);

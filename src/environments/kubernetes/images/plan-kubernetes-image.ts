@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { readTextIfAny } from "../../archive/build-context.ts";
-import type { TaskCheck, TaskEnvironment } from "../../environment.ts";
+import type { ImagePlan, TaskCheck, TaskEnvironment } from "../../environment.ts";
 import { hashBuild } from "../../images/docker-context.ts";
 import type { KubernetesConfig } from "../kubernetes-config-schema.ts";
 
@@ -29,6 +29,11 @@ export async function planKubernetesImage(
   const { args, target, platform } = config.build;
   const key = await hashBuild(contextDir, { args, target, platform, secrets: [] }, signal);
   return { problems: [], warnings: [], image: { kind: "build", key, contextDir, noCache: forceBuild } };
+}
+
+/** What the image of a task is called where Pods pull it. */
+export function imageRef(plan: ImagePlan, { registry = "" }: Pick<KubernetesConfig, "registry">): string {
+  return plan.kind === "build" ? `${registry}/rollout-task:${plan.key}` : plan.ref;
 }
 
 function refuse(problem: string): TaskCheck {

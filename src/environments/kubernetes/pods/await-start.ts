@@ -3,6 +3,7 @@ import { isAbort } from "../../../engine/abort-reason.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
 import type { KubernetesGround } from "../kubernetes-ground.ts";
 import { hearComplaints, type HearComplaintsOptions } from "./hear-complaints.ts";
+import { isRoomExpected } from "./is-room-expected.ts";
 import type { Pod } from "./pod.ts";
 import { startStep, type StartStep } from "./pod-start.ts";
 
@@ -47,7 +48,7 @@ export async function awaitStart(
     ground,
     scheduling,
     options,
-    () => allocationFailure(label, told),
+    () => allocationFailure(label, told, isRoomExpected(watch, name, told)),
     async (limit) => {
       const pod = await create(limit, tell);
       await watch.wait(name, (seen) => look(seen, ({ kind }) => kind !== "unscheduled"), limit);
@@ -113,10 +114,11 @@ async function bounded<T>(
   }
 }
 
-function allocationFailure(label: string, words: string): RolloutError {
+// Whoever has waited as long as it may does not wait as long again, unless for others of the same job.
+function allocationFailure(label: string, words: string, transient: boolean): RolloutError {
   return new RolloutError("resource_allocation_failed", `${label} did not start: it ${words || unseen}`, {
     hint: "free or add nodes, ask for less, or wait longer with provider_config.schedule_limit_sec",
-    transient: true,
+    transient,
   });
 }
 

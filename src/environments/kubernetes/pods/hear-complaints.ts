@@ -1,15 +1,10 @@
 import { RolloutError } from "../../../base/rollout-error.ts";
 import type { KubernetesGround } from "../kubernetes-ground.ts";
+import { listPodEvents, type PodEvent } from "./list-pod-events.ts";
 
 const firstLookMs = 20_000;
 // Of a runtime that cannot start the least of all processes.
 const tooLittleMemory = /OOM-killed|memory limit too low/;
-
-interface ClusterEvent {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly lastTimestamp?: string | null;
-}
 
 export interface HearComplaintsOptions {
   /** The Pod's name. */
@@ -40,23 +35,15 @@ export async function hearComplaints(ground: KubernetesGround, options: HearComp
 }
 
 async function lastComplaint(
-  { client, namespace }: KubernetesGround,
+  ground: KubernetesGround,
   { name, signal }: HearComplaintsOptions,
 ): Promise<string | null> {
-  const selector = encodeURIComponent(`involvedObject.name=${name},type=Warning`);
-  const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=${selector}`;
-  try {
-    const { items } = await client.json<{ items: readonly ClusterEvent[] }>({ method: "GET", path, signal });
-    const failures = items.filter(({ reason = "" }) => reason.startsWith("Failed"));
-    const [last] = failures.toSorted((one, other) => timeOf(other) - timeOf(one));
-    return last === undefined ? null : `${last.reason}: ${last.message ?? ""}`;
-  } catch {
-    // It is a courtesy, for which no account needs a right.
-    signal.throwIfAborted();
-    return null;
-  }
+  const events = await listPodEvents(ground, name, "type=Warning", signal);
+  const failures = events.filter(({ reason = "" }) => reason.startsWith("Failed"));
+  const [last] = failures.toSorted((one, other) => timeOf(other) - timeOf(one));
+  return last === undefined ? null : `${last.reason}: ${last.message ?? ""}`;
 }
 
-function timeOf({ lastTimestamp }: ClusterEvent): number {
+function timeOf({ lastTimestamp }: PodEvent): number {
   return Date.parse(lastTimestamp ?? "") || 0;
 }

@@ -52,6 +52,11 @@ export class PodWatch implements Disposable {
     this.#listeners.delete(name);
   }
 
+  /** All that were made and not removed, as they were last seen. */
+  get pods(): readonly Pod[] {
+    return [...this.#pods.values()];
+  }
+
   /** The Pod as it was last seen; null when it is gone. */
   get(name: string): Pod | null {
     return this.#pods.get(name) ?? null;
