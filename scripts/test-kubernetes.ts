@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { binaryDir, buildBinary } from "../tests/kubernetes-rig/build-binary.ts";
-import { buildBuildkit } from "../tests/kubernetes-rig/builder-image.ts";
+import { buildBuildkit } from "../tests/kubernetes-rig/buildkit-image.ts";
 import { clusterVariable, testImage } from "../tests/kubernetes-rig/find-cluster.ts";
 import { addresses, registryLogin } from "../tests/kubernetes-rig/cluster-places.ts";
 import { whyNoCluster } from "../tests/kubernetes-rig/start-cluster.ts";

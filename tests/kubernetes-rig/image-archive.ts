@@ -10,18 +10,24 @@ export interface ImageArchiveOptions {
   /** The name that the image gets where it is imported. */
   readonly ref: string;
   readonly entries: TreeStream;
+  /** What stands before them in the layer, encoded already. */
+  readonly before?: readonly Uint8Array[];
   readonly config: Readonly<Record<string, unknown>>;
   readonly target: string;
 }
 
 /** Writes an image of one layer to a file that `ctr images import` and `docker load` take. */
-export async function writeImageArchive({ ref, entries, config, target }: ImageArchiveOptions): Promise<void> {
+export async function writeImageArchive(options: ImageArchiveOptions): Promise<void> {
+  const { ref, entries, before = [], config, target } = options;
   const directory = mkdtempSync(join(dirname(target), "image-"));
   try {
     const layer = join(directory, "layer.tar");
     const hash = createHash("sha256");
     await pipeline(
-      Readable.from(encodeTar(entries)),
+      async function* () {
+        yield* before;
+        yield* encodeTar(entries);
+      },
       async function* (source: AsyncIterable<Uint8Array>) {
         for await (const chunk of source) {
           hash.update(chunk);

@@ -14,6 +14,12 @@ test("a base image that BuildKit could not have is named first, as the Dockerfil
   );
 });
 
+test("where BuildKit's command failed is left out", () => {
+  expect(describeIt("error: failed to solve: dockerfile parse error on line 2: unknown instruction: RUNN")).toBe(
+    "building a/environment failed: dockerfile parse error on line 2: unknown instruction: RUNN",
+  );
+});
+
 test("an image that was had is not blamed for a later step", () => {
   const steps = "#3 [internal] load metadata for docker.io/library/debian:12\n#4 RUN make\n#4 ERROR: exit code 2\n";
   expect(describeIt("failed to solve: process did not complete: exit code: 2", steps)).toBe(

@@ -10,7 +10,7 @@ const missing: readonly RegExp[] = [
 
 // Where in the builder something went wrong says nothing about what.
 const inside =
-  /^(?:failed to solve(?: with frontend [\w.]+)?|failed to create LLB definition|failed to build LLB|creating build container): /;
+  /^(?:error|failed to solve(?: with frontend [\w.]+)?|failed to create LLB definition|failed to build LLB|creating build container): /;
 
 /** What a person reads first about a build that failed: the base image, when it could not be had, else the builder's own words. */
 export function describeBuildFailure(contextDir: string, failure: string, output: string): string {

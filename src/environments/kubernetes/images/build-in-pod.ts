@@ -15,6 +15,7 @@ import { podName } from "../pods/pod-labels.ts";
 import { PodLife } from "../pods/pod-life.ts";
 import { buildFailure } from "./build-here.ts";
 import { planFollow, planUnpack } from "./builder-scripts.ts";
+import { findDaemonFailure } from "./daemon-failure.ts";
 import { packBuild } from "./pack-build.ts";
 import { planBuilderPod } from "./plan-builder-pod.ts";
 
@@ -49,7 +50,10 @@ export async function buildInPod(ground: KubernetesGround, request: BuildInPodRe
     // What was killed may have been killed with its Pod.
     const end = code > 128 ? await shell.endSoon(signal) : null;
     if (end !== null) throw shell.options.life.lost(end);
-    if (code !== 0) throw buildFailure(plan.contextDir, output, `${builder.kind} ended with ${code}`);
+    if (code !== 0) {
+      const daemon = builder.kind === "buildkit" ? findDaemonFailure(output) : null;
+      throw daemon ?? buildFailure(plan.contextDir, output, `${builder.kind} ended with ${code}`);
+    }
   } catch (error) {
     signal.throwIfAborted();
     throw wrapKubeError(error, "image_build_failed", `building ${ref} in the Pod ${name}`);
