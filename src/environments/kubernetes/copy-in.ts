@@ -13,7 +13,7 @@ const script = `shopt -s dotglob nullglob; echo "$EUID $(pwd -P)"; archive=$1; s
 there() { [ -e "$1" ] || [ -L "$1" ]; }
 for word; do case $word in E|R|P) mode=$word; continue;; esac
   case $mode in
-    E) rm -rf -- "$word"/* || exit 21;;
+    E) inside=("$word"/*); for ((k = 0; k < \${#inside[@]}; k += 200)); do rm -rf -- "\${inside[@]:k:200}" || exit 21; done;;
     R) there "$word" && { rm -rf -- "$word" || exit 21; there "$word" && exit 21; };;
     P) [ -d "$word" ] || mkdir -p -- "$word" || exit 22;;
   esac

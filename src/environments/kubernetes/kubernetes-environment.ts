@@ -76,19 +76,17 @@ export class KubernetesEnvironment implements Environment {
   async #runWithFiles(request: ExecRequest): Promise<CommandEnd> {
     const carried = await this.#files.carryPending();
     if (carried === null) return this.#commands.run(request);
+    let isRefused = false;
     try {
-      const ended = await this.#commands.run(request, {
-        bytes: carried.bytes,
-        onPlaced: () => carried.settle("placed"),
-      });
+      const files = { bytes: carried.bytes, onPlaced: () => carried.settle() };
+      const ended = await this.#commands.run(request, files);
       if (ended !== "unplaced") return ended;
-    } catch (error) {
-      carried.settle("unknown");
-      throw error;
+      isRefused = true;
+    } finally {
+      if (!isRefused) carried.settle();
     }
     // Its own tool says what is wrong, or does without what the supervisor lacks.
-    carried.settle("refused");
-    await this.#files.placePending(request.signal);
+    await carried.placeOtherwise(request.signal);
     return this.#commands.run(request);
   }
 

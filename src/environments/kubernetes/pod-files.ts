@@ -20,8 +20,10 @@ export interface PodFilesOptions {
 export interface CarriedFiles {
   /** As the command's supervisor reads them. */
   readonly bytes: Buffer;
-  /** To be told once what became of them: when the Pod has refused them, they are still to be placed. */
-  settle(end: "placed" | "refused" | "unknown"): void;
+  /** To be told when they are in place, or when nobody knows; whoever waits goes on then. */
+  settle(): void;
+  /** Instead, when the Pod has refused them: they are placed by their own tool, which says what is wrong. */
+  placeOtherwise(signal: AbortSignal): Promise<void>;
 }
 
 /** Puts files into a Pod and takes them out, in as few commands as that takes: each costs the node a process and a connection. */
@@ -54,7 +56,8 @@ export class PodFiles {
 
   /** What was left for later, to be placed by the command that is about to start; null when there is nothing. */
   async carryPending(): Promise<CarriedFiles | null> {
-    await this.#placing;
+    // Others waited too, and may have begun to place something.
+    for (let placing; placing !== this.#placing; await placing) placing = this.#placing;
     const groups = this.#pending;
     if (groups.length === 0) return null;
     this.#pending = [];
@@ -62,10 +65,11 @@ export class PodFiles {
     this.#placing = settled.promise;
     return {
       bytes: encodeGroups(groups),
-      settle: (end) => {
-        // Whoever does not know must not do it again: it would take away what a command has written since.
-        if (end === "refused") this.#pending = [...groups, ...this.#pending];
-        settled.resolve();
+      // Whoever does not know must not do it again: it would take away what a command has written since.
+      settle: () => settled.resolve(),
+      placeOtherwise: async (signal) => {
+        this.#pending = [...groups, ...this.#pending];
+        await this.#placeAll(signal).finally(() => settled.resolve());
       },
     };
   }

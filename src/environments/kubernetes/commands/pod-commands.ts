@@ -14,6 +14,13 @@ const settleMs = 5000;
 /** Where the plumbing of commands lies in a Pod. */
 export const plumbingPath = "/run/rollout";
 
+// Whoever has this file starts the command: one that is still on its way, or has files to place, is not started any more.
+const fence = `{ mkdir -p "\${1%/*}"; set -C; true > "$1.own"; set +C; } 2>/dev/null; shift; exec "$@"`;
+
+function stemOf(mark: string): string {
+  return `${plumbingPath}/${mark}`;
+}
+
 /** Runs commands in one Pod and ends what they started. */
 export class PodCommands {
   readonly #shell: PodShell;
@@ -43,7 +50,7 @@ export class PodCommands {
     const endMark = `\u0001\u0002${randomUUID()}`;
     const words = encodeWords({ command, env, cwd, mark, endMark });
     const supervised = new SupervisedCommand(this.#shell, {
-      stem: `${plumbingPath}/${mark}`,
+      stem: stemOf(mark),
       words,
       files,
       endMark,
@@ -103,9 +110,14 @@ export class PodCommands {
       signal.removeEventListener("abort", onAbort);
     }
     await this.#end(mark);
-    const timer = clock.startTimer(settleMs, () => cut.abort(signal.reason));
-    await delivery.catch(() => {});
+    const late = Promise.withResolvers<"late">();
+    const timer = clock.startTimer(settleMs, () => late.resolve("late"));
+    const first = await Promise.race([delivery.catch(() => null), late.promise]);
     timer.clear();
+    // It was about to start when we looked.
+    if (first === "late") await this.#end(mark);
+    cut.abort(signal.reason);
+    await delivery.catch(() => {});
     throw signal.reason;
   }
 
@@ -114,7 +126,8 @@ export class PodCommands {
     const { clock } = this.#shell.options;
     using deadline = startDeadline({ clock, limitMs: endMs, parent: null, what: "ending processes" });
     const isAlone = this.#marks.size === 1;
-    const command = planEndCommand({ mark, isAlone, since: "" });
+    const end = planEndCommand({ mark, isAlone, since: "" });
+    const command = ["bash", "-p", "-c", fence, "bash", stemOf(mark), ...end];
     await this.#shell.runTool({ command, isAlone: true, signal: deadline.signal }).catch(() => {});
   }
 }

@@ -1,6 +1,17 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test as anyTest } from "vitest";
@@ -33,12 +44,16 @@ class Connection {
   readonly #reader = new FrameReader();
   readonly #heard: (() => void)[] = [];
 
-  constructor(command: Command, { isAcking = true, mayStart = true, next = { o: 1, e: 1 }, files = noFiles } = {}) {
+  constructor(
+    command: Command,
+    { isAcking = true, mayStart = true, next = { o: 1, e: 1 }, files = noFiles, imageEnv = {} } = {},
+  ) {
     const { stem, words } = command;
     this.next = { ...next };
     const had = { o: next.o - 1, e: next.e - 1 };
     const [program = "", ...rest] = planSupervisor({ stem, next, had, mayStart });
-    this.child = spawn(program, rest);
+    // As a container runtime starts it: the first of its group.
+    this.child = spawn(program, rest, { detached: true, env: { ...process.env, ...imageEnv } });
     this.child.stdin.on("error", () => {});
     this.child.stdin.write(Buffer.concat([supervisorScript, words, files, Buffer.from(`o ${had.o}\ne ${had.e}\n`)]));
     this.child.stdout.on("data", (bytes: Buffer) => this.#take(bytes, isAcking));
@@ -79,10 +94,10 @@ interface Command {
   readonly endMark: string;
 }
 
-function planCommand(command: readonly string[]): Command {
+function planCommand(command: readonly string[], env: Record<string, string> = { COLOUR: "a b" }): Command {
   const mark = randomUUID();
   const endMark = `\u0001\u0002${randomUUID()}`;
-  const words = encodeWords({ command, env: { COLOUR: "a b" }, cwd: directory, mark, endMark });
+  const words = encodeWords({ command, env, cwd: directory, mark, endMark });
   return { stem: join(directory, "plumbing", mark), words, endMark };
 }
 
@@ -248,3 +263,73 @@ test("groups that touch the same place stay apart and in their order", async () 
     ["/a", "/d"],
   ]);
 });
+
+test("a command that ends its whole group ends nothing of ours", async () => {
+  const script = `echo before; trap 'trap "" TERM; kill 0' EXIT; sleep 60 & exit 3`;
+  const command = planCommand(["bash", "-c", script]);
+  const connection = new Connection(command);
+  expect((await connection.frame("exit")).exitCode).toBe(3);
+  expect(before(connection.printed.o, command.endMark)).toBe("before\n");
+  await connection.leave();
+});
+
+test("variables reach a command as they were given, whatever the supervisor calls its own", async () => {
+  const script = 'echo "$argv $odd $mark $vars $list $next $own $TMOUT $POSIXLY_CORRECT"; sleep 1.2; echo after';
+  const command = planCommand(["bash", "-c", script], { argv: "1", odd: "2", mark: "3", vars: "4", LC_ALL: "nowhere" });
+  const imageEnv = { list: "5", next: "6", own: "7", argv: "no", TMOUT: "1", FUNCNEST: "1", POSIXLY_CORRECT: "y" };
+  const connection = new Connection(command, { imageEnv });
+  expect((await connection.frame("exit")).exitCode).toBe(0);
+  expect(before(connection.printed.o, command.endMark)).toBe("1 2 3 4 5 6 7 1 y\nafter\n");
+  await connection.leave();
+});
+
+test("a locale that the image lacks is not complained of in the command's output", async () => {
+  const command = planCommand(["cat", "/dev/null"], { LC_ALL: "nowhere" });
+  const connection = new Connection(command);
+  await connection.frame("exit");
+  expect(before(connection.printed.e, command.endMark)).toBe("");
+  await connection.leave();
+});
+
+test("a command goes on however often nobody was there to be woken", async () => {
+  const script = "echo $PPID; until [ -e go ]; do sleep 0.05; done; for i in 1 2 3; do echo $i; sleep 0.05; done";
+  const command = planCommand(["bash", "-c", script]);
+  const first = new Connection(command);
+  await first.frame("bytes");
+  first.child.kill("SIGKILL");
+  await first.ended;
+  const pipe = openSync(`/proc/${Number.parseInt(first.printed.o, 10)}/fd/9`, "r+");
+  writeSync(pipe, "\n".repeat(65_536));
+  closeSync(pipe);
+  writeFileSync(join(directory, "go"), "");
+  const second = new Connection(command, { mayStart: false, next: first.next });
+  await second.frame("exit");
+  await expect.poll(() => second.printed.o.includes(command.endMark), { timeout: 3000 }).toBe(true);
+  expect(before(second.printed.o, command.endMark)).toBe("1\n2\n3\n");
+  await second.leave();
+});
+
+test("who connects while files are being placed waits for them, however long it takes", async () => {
+  const command = planCommand(["bash", "-c", "echo ran >> result"]);
+  mkdirSync(join(directory, "plumbing"));
+  const other = spawn("sleep", ["60"]);
+  writeFileSync(`${command.stem}.lock`, `${other.pid}\n`);
+  const connection = new Connection(command);
+  await new Promise((resolve) => setTimeout(resolve, 6000));
+  expect(connection.frames).toEqual([]);
+  other.kill("SIGKILL");
+  expect((await connection.frame("exit")).exitCode).toBe(0);
+  expect(readFileSync(join(directory, "result"), "utf8")).toBe("ran\n");
+  await connection.leave();
+}, 30_000);
+
+test("no NUL is lost, however long after other output it comes", async () => {
+  const script = `const fs = require("fs"); const until = (ms) => { while (performance.now() < ms); };
+    for (let i = 0; i < 120; i++) { fs.writeSync(1, "x"); until(performance.now() + 9.5 + i / 100); fs.writeSync(1, "\\0");
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20); }`;
+  const command = planCommand([process.execPath, "-e", script]);
+  const connection = new Connection(command);
+  await connection.frame("exit");
+  expect(before(connection.printed.o, command.endMark)).toBe("x\0".repeat(120));
+  await connection.leave();
+}, 30_000);

@@ -5,6 +5,11 @@ import { keeperSeconds } from "../../guest/keeper.ts";
 // until we say that we have them, and a piece that is not taken holds it back. Whoever connects again goes on where the
 // last one was cut off. What bash can do by itself, and the smallest tools for the rest: dd, cat, rm, mkdir.
 //
+// The command has a group of its own, so that `kill 0` reaches nothing of ours, and the variables that the image gave it,
+// not ours of the same name.
+// A read that is to end after some time may swallow what it was to end at (bash 5.2 does when both happen at once), so
+// that none of them reads what a command prints.
+//
 // Arguments: what the names of its files begin with, the next piece of each stream, the last that was taken away, how
 // many may lie there, whether it may be started.
 // Input: the words of the command as counted lists that end with NUL each, then what is placed before it starts (paths
@@ -14,7 +19,10 @@ import { keeperSeconds } from "../../guest/keeper.ts";
 // placed could not be, nothing was started), `h;` (it has been started), `o 3 512;` and `e 3 512;` with so many bytes
 // after it, `x 0 0 1;` (its exit code, what the memory limit killed meanwhile, whether nothing else runs in the Pod),
 // `g;` (it is gone without an exit code).
-const script = `unset script; d=$1 most=$6 may=$7 dir=\${1%/*}; declare -A next=([o]=$2 [e]=$3) had=([o]=$4 [e]=$5)
+const script = `unset script; kept=(); while IFS= read -r -d '' word; do
+  [[ $word =~ ^([a-z]+|TMOUT|FUNCNEST|GLOBIGNORE|POSIXLY_CORRECT)= ]] && kept+=("$word"); done < /proc/$$/environ 2>/dev/null
+unset TMOUT FUNCNEST GLOBIGNORE; set +o posix
+d=$1 most=$6 may=$7 dir=\${1%/*}; declare -A next=([o]=$2 [e]=$3) had=([o]=$4 [e]=$5)
 own=$PATH; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 words() { local -n into=$1; local count word; into=(); IFS= read -r -d '' count || exit 3
   while ((count-- > 0)); do IFS= read -r -d '' word || exit 3; into+=("$word"); done; }
@@ -23,9 +31,10 @@ files=(); IFS= read -r -d '' count || exit 3
 while ((count-- > 0)); do IFS= read -r -d '' word || exit 3
   case $word in A*) IFS= read -r -N "\${word#A}" word || exit 3; word=A$word;; esac; files+=("$word"); done
 pipe() { eval "exec $1<<<x; [ -p /dev/fd/$1 ] || exec $1< <(echo x); exec $1<>/dev/fd/$1"; read -r -u "$1"; } 2>/dev/null
-claim() { set -C; : > "$1"; local failed=$?; set +C; return $failed; } 2>/dev/null
+wake() { read -r -t 0 -u 9 || echo >&9; }
+claim() { set -C; true > "$1"; local failed=$?; set +C; return $failed; } 2>/dev/null
 there() { [ -e "$1" ] || [ -L "$1" ]; }
-tidy() { local path; [ \${#away[@]} -eq 0 ] || rm -rf -- "\${away[@]}" || return 1
+tidy() { local path k; for ((k = 0; k < \${#away[@]}; k += 200)); do rm -rf -- "\${away[@]:k:200}" || return 1; done
   for path in "\${away[@]}"; do there "$path" && return 1; done; away=()
   [ \${#made[@]} -eq 0 ] || mkdir -p -- "\${made[@]}" || return 1; made=(); }
 place() { local mode word; local -a away made; shopt -s dotglob nullglob; set -o pipefail
@@ -41,15 +50,16 @@ place() { local mode word; local -a away made; shopt -s dotglob nullglob; set -o
 kills() { local name value file; killed=0; for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
   [ -r "$file" ] || continue; while read -r name value; do [ "$name" = oom_kill ] && killed=$value; done < "$file"; done; } 2>/dev/null
 ended() { local word text=; while IFS= read -r -d '' word; do text=$word; done < "$1"; [ -z "$word" ] && [[ $text == *"$end" ]]; }
-short() { local word text= want=1 code; size=0; IFS= read -r -d '' -n 1 word || return 3; code=0
+short() { local word text= waited=; size=0; IFS= read -r -d '' -n 1 word || return 3
   while :; do
-    text+=$word; ((size += \${#word}))
-    if ((code == 0 && \${#word} < want)); then
-      printf '%s\\0' "$text" || return 2; ((size++)); [[ $text == *"$end" ]] && { last=1; return 0; }; text=
+    text+=$word; ((++size))
+    if [ -z "$word" ]; then
+      printf '%s\\0' "$text" || return 2; [[ $text == *"$end" ]] && { last=1; return 0; }; text=
     fi
-    want=$((code == 0 ? 1024 - size : 0)); if ((want <= 0)); then ((code)) || much=1; printf %s "$text" || return 2; return 0; fi
-    IFS= read -r -d '' -n $want -t 0.01 word; code=$?
-  done; }
+    ((size < 256)) || { much=1; break; }
+    if ! read -r -t 0; then [ -z "$waited" ] || break; waited=1; read -r -t 0.01 -u 8; read -r -t 0 || break; fi
+    IFS= read -r -d '' -n 1 word || break
+  done; printf %s "$text" || return 2; }
 spool() { local s=$1 n=1 size much= last= LC_ALL=C; exec 5>&- 6>&-; ((BASH_VERSINFO[0] > 4)) || much=old
   while :; do
     while [ -e "$d.$s.$((n - most))" ]; do read -r -t 0.05 -u 8; done
@@ -63,29 +73,30 @@ spool() { local s=$1 n=1 size much= last= LC_ALL=C; exec 5>&- 6>&-; ((BASH_VERSI
       ((size > 4096)) || [ "$much" = old ] || much=
     fi
     echo "$size" > "$d.$s.$n.s" || exec cat >/dev/null
-    echo >&9
+    [ -e "$d.lock" ] || { rm -f "$d.$s.$n" "$d.$s.$n.s"; exec cat >/dev/null; }
+    wake
     if [ -n "$last" ]; then if IFS= read -r -N 1 _; then exec cat >/dev/null; fi; return; fi
     ((n++)); [ -z "$much" ] || ((size >= 8192)) || read -r -t 0.01 -u 8
   done; } 2>/dev/null
 supervise() { local code before; claim "$d.own" || return; echo "$BASHPID" > "$d.pid"
   local passing=$BASHPID; exec 5> >(spool o); passing+=" $!"; exec 6> >(spool e); passing+=" $!"
-  kills; before=$killed
+  kills; before=$killed; set -m
   ( exec >&5 2>&6 5>&- 6>&- 8>&- 9>&-; trap - INT QUIT PIPE
     [ -z "$cwd" ] || cd -- "$cwd" || exit 126
-    PATH=$own; [ \${#vars[@]} -eq 0 ] || export -- "\${vars[@]}"; export ${commandMark}="$mark"
-    if [ \${#odd[@]} -gt 0 ]; then exec env -- "\${odd[@]}" "\${argv[@]}"; fi
-    exec -- "\${argv[@]}" ) &
-  wait $!; code=$?
+    set -- "\${argv[@]}"; rollout_vars=("\${kept[@]}" PATH="$own" "\${vars[@]}" ${commandMark}="$mark")
+    if [ \${#odd[@]} -gt 0 ]; then exec env -- "\${rollout_vars[@]}" "\${odd[@]}" "$@"; fi
+    unset next had kept vars odd argv files list; export -- "\${rollout_vars[@]}" 2>/dev/null; exec -- "$@" ) &
+  set +m; wait $!; code=$?
   printf '%s\\0' "$end" >&5; printf '%s\\0' "$end" >&6
-  kills; echo "$code $((killed - before)) $passing" > "$d.x"; echo >&9; }
-begin() {
+  kills; echo "$code $((killed - before)) $passing" > "$d.x"; wake; }
+begin() { echo $$ > "$d.lock"
   if [ \${#files[@]} -gt 0 ] && ! place </dev/null >/dev/null 2>&1; then
     rm -f "$d".*; printf 'f;'; while read -r s n && [ "$s" != q ]; do :; done; exit 0
   fi; unset files; idle=1
   supervise </dev/null >/dev/null 2>&1 & }
 hear() { local s n k; local -a taken
   while [ -n "$told" ] || read -r -t 0; do
-    read -r -t 0.05 s n || { (($? > 128)) && return; exit 0; }
+    read -r -t 0.05 s n || { k=$?; [ "$s" = q ] || { ((k > 128)) && return; exit 0; }; }
     [ "$s" = q ] && { rm -f "$d".*; exit 0; }
     taken=(); for ((k = had[$s] + 1; k <= n; k++)); do taken+=("$d.$s.$k" "$d.$s.$k.s"); done
     [ \${#taken[@]} -eq 0 ] || rm -f "\${taken[@]}"; had[$s]=$n
@@ -98,8 +109,9 @@ send() { local size word count=0 LC_ALL=C more; local -a words=(); read -r size 
     more+=%s; words+=("$word"); ((count += \${#word}))
     if ((count == size)); then form+=$more; list+=("\${words[@]}"); (((held += size) < 16384)) || say; return; fi
   fi; say; printf '%s %s %s;' "$1" "$2" "$size" && cat "$d.$1.$2" || exit 1; }
-settled() { local dir pid text word keepers=0 seen=0 waits=0; quiet=0; ((looks++ < 50)) || return 0
+settled() { local dir pid text word born now keepers=0 seen=0 waits=0; quiet=0; ((looks++ < 50)) || return 0
   if ((looks % 8)); then for pid in $passing; do [ ! -d "/proc/$pid" ] || return 1; done; fi
+  read -r _ _ _ _ born < /proc/loadavg
   for dir in /proc/[0-9]*; do pid=\${dir#/proc/}
     case $pid in $$) seen=1; continue;; 1) continue;; esac
     text=; IFS= read -r -d '' text < "$dir/stat"; [ -n "$text" ] || { waits=1; continue; }
@@ -107,15 +119,19 @@ settled() { local dir pid text word keepers=0 seen=0 waits=0; quiet=0; ((looks++
     if [ "$2" = 1 ]; then text=; while IFS= read -r -d '' word; do text+="$word "; done < "$dir/cmdline"
       [ "$text" = "sleep ${keeperSeconds} " ] && ((keepers++ == 0)) && continue; fi
     case " $passing " in *" $pid "*|*" $2 "*) waits=1;; *) return 0;; esac
-  done; ((waits)) && return 1; quiet=$seen; } 2>/dev/null
+  done; read -r _ _ _ _ now < /proc/loadavg; [ "$born" = "$now" ] || return 1
+  ((waits)) && return 1; quiet=$seen; } 2>/dev/null
 pipe 8; pipe 9; idle=0.1 pid=
 if [ "$may" = 1 ]; then
   [ -d "$dir" ] || mkdir -p "$dir"
-  if claim "$d.lock"; then begin; pid=$!
-  else
-    for ((k = 0; k < 100; k++)); do [ -e "$d.own" ] || [ ! -e "$d.lock" ] && break; read -r -t 0.05 -u 8; done
-    [ -e "$d.own" ] || [ ! -e "$d.lock" ] || begin
-  fi
+  for ((k = 0; ; k++)); do
+    if claim "$d.lock"; then begin; pid=$!; break; fi
+    [ ! -e "$d.own" ] || break
+    if [ ! -e "$d.lock" ]; then ((k < 3)) || break; continue; fi
+    owner=; read -r owner < "$d.lock" || ((k > 100)) || owner=$$
+    if [ ! -d "/proc/\${owner:-none}" ] || ((k > 6000)); then begin; break; fi
+    read -r -t 0.05 -u 8
+  done
 fi
 [ -e "$d.lock" ] || { printf 'g;'; exit 0; }
 form='h;' told= looks=0 rest=0.02

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { RolloutError } from "../../../base/rollout-error.ts";
 import { startDeadline } from "../../../engine/deadline.ts";
 import type { OutputSink } from "../../environment.ts";
@@ -95,6 +96,9 @@ export class SupervisedCommand {
       await this.#shell.untilHeard(signal, () => this.#connect(signal));
       if (this.#isUnplaced) return "unplaced";
       if (this.#exit !== null && (this.#isGone || this.#isWhole())) break;
+      if (this.#isGone && !this.#isStarted) {
+        throw new RolloutError("exec_failed", `the command was not started: the Pod keeps no files in ${this.#place}`);
+      }
       if (this.#isGone) {
         // Somebody has killed the supervisor with all else.
         this.#exit = { exitCode: killedCode, memoryKills: 0, isAlone: false };
@@ -107,6 +111,10 @@ export class SupervisedCommand {
     await this.#outputs.e.flush();
     const { exitCode, memoryKills } = this.#exit;
     return { exitCode, outOfMemory: memoryKills > 0, outOfStorage: false };
+  }
+
+  get #place(): string {
+    return posix.dirname(this.#options.stem);
   }
 
   #isWhole(): boolean {
