@@ -8,7 +8,8 @@ import { keeperSeconds } from "../../guest/keeper.ts";
 // The command has a group of its own, so that `kill 0` reaches nothing of ours, and the variables that the image gave it,
 // not ours of the same name.
 // A read that is to end after some time may swallow what it was to end at (bash 5.2 does when both happen at once), so
-// that none of them reads what a command prints.
+// that none of them reads what a command prints: it is read byte by byte, and by dd when it is much. The mark of its end
+// is written at once, so that the rest of it is there when its first two bytes are.
 //
 // Arguments: what the names of its files begin with, the next piece of each stream, the last that was taken away, how
 // many may lie there, whether it may be started.
@@ -20,7 +21,7 @@ import { keeperSeconds } from "../../guest/keeper.ts";
 // after it, `x 0 0 1;` (its exit code, what the memory limit killed meanwhile, whether nothing else runs in the Pod),
 // `g;` (it is gone without an exit code).
 const script = `unset script; kept=(); while IFS= read -r -d '' word; do
-  [[ $word =~ ^([a-z]+|TMOUT|FUNCNEST|GLOBIGNORE|POSIXLY_CORRECT)= ]] && kept+=("$word"); done < /proc/$$/environ 2>/dev/null
+  case $word in [a-z]*|TMOUT=*|FUNCNEST=*|GLOBIGNORE=*|POSIXLY_CORRECT=*) kept+=("$word");; esac; done < /proc/$$/environ 2>/dev/null
 unset TMOUT FUNCNEST GLOBIGNORE; set +o posix
 d=$1 most=$6 may=$7 dir=\${1%/*}; declare -A next=([o]=$2 [e]=$3) had=([o]=$4 [e]=$5)
 own=$PATH; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
@@ -50,15 +51,16 @@ place() { local mode word; local -a away made; shopt -s dotglob nullglob; set -o
 kills() { local name value file; killed=0; for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
   [ -r "$file" ] || continue; while read -r name value; do [ "$name" = oom_kill ] && killed=$value; done < "$file"; done; } 2>/dev/null
 ended() { local word text=; while IFS= read -r -d '' word; do text=$word; done < "$1"; [ -z "$word" ] && [[ $text == *"$end" ]]; }
-short() { local word text= waited=; size=0; IFS= read -r -d '' -n 1 word || return 3
+short() { local word text= waited= code=0 want=1; size=0; IFS= read -r -d '' -n 1 word || return 3
   while :; do
-    text+=$word; ((++size))
-    if [ -z "$word" ]; then
-      printf '%s\\0' "$text" || return 2; [[ $text == *"$end" ]] && { last=1; return 0; }; text=
+    text+=$word; ((size += \${#word}))
+    if ((code == 0 && \${#word} < want)); then
+      printf '%s\\0' "$text" || return 2; ((++size)); [[ $text == *"$end" ]] && { last=1; return 0; }; text=
     fi
-    ((size < 256)) || { much=1; break; }
-    if ! read -r -t 0; then [ -z "$waited" ] || break; waited=1; read -r -t 0.01 -u 8; read -r -t 0 || break; fi
-    IFS= read -r -d '' -n 1 word || break
+    ((code == 0)) || break; ((size < 128)) || { much=1; break; }
+    if [[ $text == *"\${end:0:2}" ]]; then want=$((\${#end} - 1))
+    else want=1; if ! read -r -t 0; then [ -z "$waited" ] || break; waited=1; read -r -t 0.003 -u 8; read -r -t 0 || break; fi; fi
+    IFS= read -r -d '' -n $want word; code=$?
   done; printf %s "$text" || return 2; }
 spool() { local s=$1 n=1 size much= last= LC_ALL=C; exec 5>&- 6>&-; ((BASH_VERSINFO[0] > 4)) || much=old
   while :; do
