@@ -64,9 +64,9 @@ function playSupervisor(send: Send, end: () => void): (bytes: Buffer) => void {
     const words = text.split("\0");
     const seconds = Number(words[words.indexOf("sleep") + 1] ?? 0);
     const endMark = words.find((word) => word.startsWith("\u0001")) ?? "";
-    send(channels.stdout, "h\n");
-    const piece = (stream: string): string => `${stream} 1 ${endMark.length}\n${endMark}`;
-    setTimeout(() => send(channels.stdout, `${piece("o")}${piece("e")}x 0 0 1\n`), seconds * 1000);
+    send(channels.stdout, "h;");
+    const piece = (stream: string): string => `${stream} 1 ${endMark.length};${endMark}`;
+    setTimeout(() => send(channels.stdout, `${piece("o")}${piece("e")}x 0 0 1;`), seconds * 1000);
   };
 }
 
