@@ -67,9 +67,8 @@ async function makePod(
       ground,
       { name, label: request.name, onWait: request.onWait, signal },
       async (limit, onWait) => {
-        const created = await createPod(ground, { body, name, signal: limit, onWait });
+        const created = await watch.admit(name, () => createPod(ground, { body, name, signal: limit, onWait }));
         isMade = true;
-        watch.note(created);
         return created;
       },
     );

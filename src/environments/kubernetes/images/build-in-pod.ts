@@ -37,9 +37,9 @@ export async function buildInPod(ground: KubernetesGround, request: BuildInPodRe
   const onWait = (words: string): void => void (saying = saying.then(() => output.say(`the builder ${words}`)));
   try {
     await awaitStart(ground, { name, label: "the builder", onWait, signal }, async (limit, onQuota) => {
-      const created = await createPod(ground, { body, name, signal: limit, onWait: onQuota });
+      const made = { body, name, signal: limit, onWait: onQuota };
+      const created = await watch.admit(name, () => createPod(ground, made));
       isMade = true;
-      watch.note(created);
       return created;
     }).catch((error: unknown) => {
       throw startFailure(error);

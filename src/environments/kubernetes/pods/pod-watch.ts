@@ -32,15 +32,29 @@ export class PodWatch implements Disposable {
   readonly #ending = new AbortController();
   readonly #pods = new Map<string, Pod>();
   readonly #listeners = new Map<string, Set<(pod: Pod | null) => void>>();
+  /** Of Pods that are being made, what was seen before the answer of their creation: undefined for nothing, null when gone. */
+  readonly #early = new Map<string, Pod | null | undefined>();
   #isRunning = false;
 
   constructor(options: PodWatchOptions) {
     this.#options = options;
   }
 
-  /** To be called with what a creation answered; from then on a Pod that is not seen is gone. */
-  note(pod: Pod): void {
-    if (!this.#pods.has(pod.metadata.name)) this.#pods.set(pod.metadata.name, pod);
+  /** Has a Pod created; from then on one that is not seen is gone. The watch may tell of it before its creation is answered. */
+  async admit(name: string, create: () => Promise<Pod>): Promise<Pod> {
+    this.#early.set(name, undefined);
+    try {
+      const pod = await create();
+      const early = this.#early.get(name);
+      if (early !== null) this.#pods.set(name, early ?? pod);
+      this.#start();
+      return pod;
+    } finally {
+      this.#early.delete(name);
+    }
+  }
+
+  #start(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
     void this.#run();
@@ -163,14 +177,20 @@ export class PodWatch implements Disposable {
   #take({ type, object }: WatchEvent): string | undefined {
     if (object === undefined) return undefined;
     if (type === "ERROR") throw new KubeError(object.code ?? 500, object.message ?? "the watch failed");
-    if (type === "DELETED") this.drop(object.metadata.name);
+    if (type === "DELETED") this.#lose(object.metadata.name);
     else if (type !== "BOOKMARK") this.#put(object);
     return object.metadata.resourceVersion;
+  }
+
+  #lose(name: string): void {
+    if (this.#early.has(name)) this.#early.set(name, null);
+    this.drop(name);
   }
 
   // Pods that were forgotten are nobody's concern any more.
   #put(pod: Pod): void {
     const { name, uid } = pod.metadata;
+    if (this.#early.has(name)) this.#early.set(name, pod);
     const known = this.#pods.get(name);
     if (known === undefined || known.metadata.uid !== uid) return;
     this.#pods.set(name, pod);
