@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../base/clock.ts";
-import { KubeClient } from "../connection/kube-client.ts";
+import { clientOf } from "../testing/open-answers.ts";
 import type { Pod } from "./pod.ts";
 import { PodWatch } from "./pod-watch.ts";
 
@@ -30,19 +29,7 @@ async function openWatch(): Promise<Opened> {
     watching.resolve((line) => void response.write(line));
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  const endpoint = {
-    server: new URL(`http://127.0.0.1:${port}`),
-    ca: null,
-    isVerified: true,
-    serverName: null,
-    credentials: { get: async () => ({ token: null, cert: null, key: null }), forget: () => {} },
-    namespace: "evals",
-    origin: "the test",
-    kubectlOptions: [],
-  };
-  const pace = { callsPerSecond: 100, burst: 100 };
-  const client = new KubeClient({ endpoint, clock: systemClock, pace, patienceMs: 0 });
+  const client = clientOf(server);
   const log = { write: () => {} };
   const watch = new PodWatch({ client, clock: systemClock, log, namespace: "evals", labelSelector: "a" });
   onTestFinished(() => {

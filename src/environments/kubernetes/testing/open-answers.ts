@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemClock } from "../../../base/clock.ts";
 import { KubeClient } from "../connection/kube-client.ts";
@@ -26,18 +26,7 @@ export async function openAnswers(answers: readonly Answer[]): Promise<PreparedA
   };
   const server = createServer((request, response) => void answer(request, response));
   await once(server.listen(0, "127.0.0.1"), "listening");
-  const endpoint = {
-    server: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
-    ca: null,
-    isVerified: true,
-    serverName: null,
-    credentials: { get: async () => ({ token: null, cert: null, key: null }), forget: () => {} },
-    namespace: "evals",
-    origin: "the test",
-    kubectlOptions: [],
-  };
-  const pace = { callsPerSecond: 100, burst: 100 };
-  const client = new KubeClient({ endpoint, clock: systemClock, pace, patienceMs: 0 });
+  const client = clientOf(server);
   return {
     client,
     get asked() {
@@ -49,4 +38,20 @@ export async function openAnswers(answers: readonly Answer[]): Promise<PreparedA
       server.close();
     },
   };
+}
+
+/** A client of a server on this machine that asks for no credentials. */
+export function clientOf(server: Server): KubeClient {
+  const endpoint = {
+    server: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    ca: null,
+    isVerified: true,
+    serverName: null,
+    credentials: { get: async () => ({ token: null, cert: null, key: null }), forget: () => {} },
+    namespace: "evals",
+    origin: "the test",
+    kubectlOptions: [],
+  };
+  const pace = { callsPerSecond: 100, burst: 100 };
+  return new KubeClient({ endpoint, clock: systemClock, pace, patienceMs: 0 });
 }
