@@ -73,7 +73,10 @@ function prepareTask(task: TaskEntry, { job, env, imageOf }: PlanOptions): Prepa
   const missing = missingVerifierVariables(task, job.verifier.env, env);
   const own = expandTree(withoutKeys(task.config.verifier.env, job.verifier.env), env);
   const verifierEnv = { ...(own.value as Record<string, string>), ...job.verifier.env };
-  const problem = "problem" in image ? image.problem : describeMissing(missing);
+  const problem =
+    "problem" in image
+      ? image.problem
+      : (networkProblem(task, job.environment.networkSetFor) ?? describeMissing(missing));
   return { image: "plan" in image ? image.plan : null, verifierEnv, secrets: own.secrets, problem };
 }
 
@@ -101,8 +104,22 @@ function withoutKeys(
 }
 
 function oracleProblem(task: TaskEntry): string | null {
-  if (task.status === "broken" || task.hasSolution) return null;
-  return "the task has no solution/solve.sh, so the oracle cannot run it";
+  if (task.status === "broken") return null;
+  if (!task.hasSolution) return "the task has no solution/solve.sh, so the oracle cannot run it";
+  return task.config.hasSolutionEnv
+    ? "task.toml solution.env is not supported: the solution would run without its variables"
+    : null;
+}
+
+/** Reports the key that restricts the network in a phase for which the job sets no policy. */
+export function networkProblem({ config }: ReadyTask, setFor: Job["environment"]["networkSetFor"]): string | null {
+  for (const phase of ["agent", "verifier"] as const) {
+    const demand = config.networkDemands[phase];
+    if (demand === null || setFor.includes(phase)) continue;
+    const key = `task.toml ${demand.key} = ${JSON.stringify(demand.value)}`;
+    return `${key} restricts the network of the ${phase}; set environment.network.${phase} in the job to choose a policy`;
+  }
+  return null;
 }
 
 /** Unique for every trial of every run, and a safe host name however long the trial's own names are. */

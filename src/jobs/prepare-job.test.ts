@@ -181,9 +181,33 @@ describe("what an environment can do", () => {
     const toml = "[agent]\ntimeout_secs = 5\n";
     const job = await runJobOnRig({ tasks: { one: { toml }, two: { toml } } });
     expect(job.result.warnings).toEqual([
-      expect.stringMatching(/agent\.timeout_secs: .*did you mean.* \(in 2 tasks\)$/),
+      expect.stringMatching(/agent\.timeout_secs: .*did you mean.* \(tasks one, two\)$/),
     ]);
     expect(job.events.filter((event) => event.type === "warning")).toHaveLength(1);
+  });
+
+  test("R40: a task that restricts the network is invalid unless the job sets a policy", async () => {
+    const tasks = { closed: { toml: "[environment]\nallow_internet = false\n" }, open: {} };
+    const without = await runJobOnRig({ tasks });
+    expect(without.result.errors).toEqual({ task_invalid: 1 });
+    expect(without.trial("a/set/closed__1").error?.message).toBe(
+      "task.toml environment.allow_internet = false restricts the network of the agent; set environment.network.agent in the job to choose a policy",
+    );
+    const network = { agent: "full", verifier: "full" };
+    const withPolicy = await runJobOnRig({ tasks, config: { environment: { network } } });
+    expect(withPolicy.result.errors).toEqual({});
+    const half = await runJobOnRig({ tasks, config: { environment: { network: { agent: "full" } } } });
+    expect(half.trial("a/set/closed__1").error?.message).toContain("network.verifier");
+  });
+
+  test("R40: solution.env makes the oracle's trials invalid, and no others", async () => {
+    const tasks = { one: { toml: '[solution.env]\nKEY = "x"\n' } };
+    const config = { agents: [{ name: "oracle" }, { name: "nop" }] };
+    const { result } = await runJobOnRig({ tasks, config });
+    expect(result.results.map((trial) => [trial.agent_name, trial.error_type])).toEqual([
+      ["oracle", "task_invalid"],
+      ["nop", null],
+    ]);
   });
 });
 

@@ -49,16 +49,23 @@ function limitWarnings(job: Job, datasets: readonly Dataset[], { limits }: Capab
 }
 
 function keyWarnings(datasets: readonly Dataset[]): string[] {
-  const tasksByText = new Map<string, number>();
+  const tasksByText = new Map<string, Set<string>>();
   for (const task of datasets.flatMap((dataset) => dataset.tasks)) {
     if (task.status === "broken") continue;
-    for (const text of new Set(
-      task.warnings.map((warning) => (warning.path ? `${warning.path}: ${warning.message}` : warning.message)),
-    )) {
-      tasksByText.set(text, (tasksByText.get(text) ?? 0) + 1);
+    for (const { path, message } of task.warnings) {
+      const text = path ? `${path}: ${message}` : message;
+      tasksByText.set(text, (tasksByText.get(text) ?? new Set()).add(task.name));
     }
   }
-  return [...tasksByText].map(([text, count]) => `task.toml ${text}${count > 1 ? ` (in ${count} tasks)` : ""}`);
+  return [...tasksByText].map(([text, tasks]) => `task.toml ${text} (${listTasks([...tasks])})`);
+}
+
+const maxListedTasks = 5;
+
+function listTasks(names: readonly string[]): string {
+  const listed = names.slice(0, maxListedTasks).join(", ");
+  const rest = names.length - maxListedTasks;
+  return `${names.length === 1 ? "task" : "tasks"} ${listed}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
 function secretWarnings(secrets: readonly Secret[]): string[] {

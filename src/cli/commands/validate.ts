@@ -9,7 +9,7 @@ import { plainText } from "../../base/terminal-text.ts";
 import { loadProviderModule } from "../../environments/registry.ts";
 import type { Override } from "../../jobs/config/overrides.ts";
 import { loadJob } from "../../jobs/config/load-job.ts";
-import { describeMissing, missingVerifierVariables } from "../../jobs/plan-trials.ts";
+import { describeMissing, missingVerifierVariables, networkProblem } from "../../jobs/plan-trials.ts";
 import { loadDatasets } from "../../jobs/tasks/load-datasets.ts";
 import { readRegistry } from "../../jobs/tasks/read-registry.ts";
 import type { Dataset } from "../../jobs/tasks/task.ts";
@@ -157,18 +157,21 @@ async function validateDataset(
     log: silentLog,
     onProgress: (line) => terminal.err(`${line}\n`),
   });
-  const missing = datasets
+  // Not errors: a job can give the variables and set a network policy.
+  const warnings = datasets
     .flatMap((dataset) => dataset.tasks)
     .flatMap((task): Problem[] => {
-      const message = task.status === "ready" ? describeMissing(missingVerifierVariables(task, {}, host.env)) : null;
-      return message === null
-        ? []
-        : [{ file: `${task.directory ?? ""}/task.toml`, path: "verifier.env", message, severity: "warning" }];
+      if (task.status === "broken") return [];
+      const file = `${task.directory}/task.toml`;
+      const missing = describeMissing(missingVerifierVariables(task, {}, host.env));
+      return [missing, networkProblem(task, [])].flatMap((message) =>
+        message === null ? [] : [{ file, message, severity: "warning" as const }],
+      );
     });
   const count = datasets.reduce((sum, dataset) => sum + dataset.tasks.length, 0);
   return {
     subject: ref.kind === "tasks" ? subject : `${subject} of ${count} ${count === 1 ? "task" : "tasks"}`,
-    problems: [...datasetProblems(datasets), ...missing],
+    problems: [...datasetProblems(datasets), ...warnings],
   };
 }
 

@@ -44,6 +44,7 @@ describe("a job that says no more than it must", () => {
         overrideMemoryBytes: null,
         overrideStorageBytes: null,
         network: { agent: "full", verifier: "full" },
+        networkSetFor: [],
       },
       verifier: {
         overrideTimeoutSec: null,
@@ -163,6 +164,7 @@ describe("a job that says everything", () => {
         overrideMemoryBytes: 2e9,
         overrideStorageBytes: 30 * 2 ** 30,
         network: { agent: "none", verifier: { allow: ["example.org"] } },
+        networkSetFor: ["agent", "verifier"],
       },
       verifier: {
         overrideTimeoutSec: 0.5,

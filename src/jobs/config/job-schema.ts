@@ -100,9 +100,9 @@ const environment = z.strictObject({
   override_memory: quantity.optional().describe("Instead of the tasks' own memory."),
   override_storage: quantity.optional().describe("Instead of the tasks' own storage."),
   network: z
-    .strictObject({ agent: networkPolicy.default("full"), verifier: networkPolicy.default("full") })
+    .strictObject({ agent: networkPolicy.optional(), verifier: networkPolicy.optional() })
     .prefault({})
-    .describe("What the agent and the verifier may reach."),
+    .describe("The hosts that the agent and the verifier can reach (default full)."),
 });
 
 const verifier = z.strictObject({

@@ -58,6 +58,8 @@ export interface JobEnvironment {
   readonly overrideMemoryBytes: number | null;
   readonly overrideStorageBytes: number | null;
   readonly network: { readonly agent: NetworkPolicy; readonly verifier: NetworkPolicy };
+  /** Phases for which the job file sets a policy. A policy of the job overrides what tasks demand. */
+  readonly networkSetFor: readonly ("agent" | "verifier")[];
 }
 
 /** Verifier settings of the job; null leaves the choice to the task, then to the default. */

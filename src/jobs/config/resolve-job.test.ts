@@ -153,7 +153,7 @@ describe("config.json", () => {
         preserve_env: "never",
         provider_config: {},
         override_memory: "1Gi",
-        network: { agent: "full", verifier: "full" },
+        network: {},
       },
       verifier: { override_timeout_sec: 0, max_timeout_sec: 0, disable: false, env: { K: "${KEY}" } },
       metrics: [],

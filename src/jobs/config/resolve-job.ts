@@ -111,7 +111,8 @@ function toEnvironment(environment: JobFile["environment"], expander: Expander):
     overrideCpus: quantityOf(environment.override_cpus),
     overrideMemoryBytes: bytesOf(environment.override_memory),
     overrideStorageBytes: bytesOf(environment.override_storage),
-    network: environment.network,
+    network: { agent: environment.network.agent ?? "full", verifier: environment.network.verifier ?? "full" },
+    networkSetFor: (["agent", "verifier"] as const).filter((phase) => environment.network[phase] !== undefined),
   };
 }
 

@@ -84,9 +84,17 @@ describe("a task that cannot", () => {
     );
     expect(await problemsOf(directory)).toEqual([
       "set/hello/task.toml:2:1 agent.timeout_sec: must be more than 0 seconds",
-      "set/hello/task.toml:3:1 warning: agent.surprise: is not a key of ours; it has no effect",
+      "set/hello/task.toml:3:1 warning: agent.surprise: unknown key; it is ignored",
       "set/hello/instruction.md does not exist",
       "set/hello/tests/test.sh does not exist",
+    ]);
+  });
+
+  test.for(["docker-compose.yaml", "compose.yml"])("a task with %s is invalid", async (name) => {
+    const directory = await makeTask();
+    await writeFile(join(directory, "environment", name), "services: {}\n");
+    expect(await problemsOf(directory)).toEqual([
+      `set/hello/environment/${name} compose files are not supported: the trial would run without its services`,
     ]);
   });
 

@@ -5,6 +5,7 @@ import { formatProblem, type Problem } from "../../base/problem.ts";
 import { messageOf, systemCodeOf } from "../../base/rollout-error.ts";
 import { parseTaskFile } from "./parse-task-file.ts";
 import type { BrokenTask, TaskEntry } from "./task.ts";
+import { findComposeFile } from "./unsupported-features.ts";
 
 export interface LoadTaskOptions {
   readonly directory: string;
@@ -37,6 +38,8 @@ export async function loadTask(options: LoadTaskOptions): Promise<TaskEntry> {
     const fault = await check(path);
     if (fault !== null) problems.push(toProblem(`${shown}/${path}`, fault));
   }
+  const compose = findComposeFile(await listNames(join(directory, "environment")), `${shown}/environment`);
+  if (compose !== null) problems.push(compose);
   const escape = inside === null ? null : await findEscape(directory, "environment", inside);
   if (escape !== null) problems.push(toProblem(`${shown}/environment`, escape));
   const hasSolution = (await check("solution/solve.sh")) === null;
@@ -86,6 +89,10 @@ async function listDirectory(directory: string): Promise<ReadonlyMap<string, Dir
   } catch (error) {
     return systemCodeOf(error) === "ENOTDIR" ? "is not a directory" : describeReadError(error);
   }
+}
+
+async function listNames(directory: string): Promise<string[]> {
+  return readdir(directory).catch(() => []);
 }
 
 function describeReadError(error: unknown): string {

@@ -47,7 +47,8 @@ describe("dialects", () => {
         memoryBytes: 4 * 2 ** 30,
         storageBytes: 20e9,
       },
-      extra: {},
+      networkDemands: { agent: null, verifier: null },
+      hasSolutionEnv: false,
     });
   });
 
@@ -69,13 +70,12 @@ describe("dialects", () => {
 
   test("numbers, mebibytes, another name for the version and an empty image are understood", () => {
     const { config, problems } = parseFixture("dialects/numbers.toml");
-    expect(problems).toEqual(["task.toml:2:1 warning: artifacts: is not a key of ours; it has no effect"]);
+    expect(problems).toEqual([]);
     expect(config).toMatchObject({
       version: "1.1",
       tags: ["python", "web"],
       verifier: { timeoutSec: 900 },
       environment: { cpus: 2, memoryBytes: 4096 * 2 ** 20, storageBytes: 10240 * 2 ** 20, dockerImage: null },
-      extra: { artifacts: ["/app/out.txt"] },
     });
   });
 
@@ -84,8 +84,9 @@ describe("dialects", () => {
     expect(config?.environment).toMatchObject({ memoryBytes: 2e9, storageBytes: 10 * 2 ** 30 });
   });
 
-  test("keys of other tools are kept, and each is warned about where it stands", () => {
+  test("keys of other tools that change nothing give no warning", () => {
     const { config, problems } = parseFixture("dialects/other-tools.toml");
+    expect(problems).toEqual([]);
     expect(config).toMatchObject({
       metadata: { created: "2024-05-01", big: "12345678901234567", custom_docker_compose: true },
       verifier: {
@@ -93,21 +94,26 @@ describe("dialects", () => {
         env: { OPENAI_API_KEY: "${OPENAI_API_KEY}", MODEL: "${MODEL:-small}", PLAIN: "x", COUNT: "3" },
         environment: null,
       },
-      extra: {
-        task: { name: "org/other", authors: [{ name: "Ada" }] },
-        solution: { env: { KEY: "${KEY}" } },
-        verifier: { environment: { cpus: 2 }, environment_mode: "separate" },
-        agent: { network_mode: "none" },
-        environment: { gpus: 1, healthcheck: { retries: 3 } },
-      },
+      networkDemands: { agent: null, verifier: null },
+      hasSolutionEnv: false,
     });
-    expect(problems.every((problem) => problem.includes("warning: "))).toBe(true);
-    expect(problems).toContain("task.toml:4:3 warning: artifacts: is not a key of ours; it has no effect");
-    expect(problems).toContain("task.toml:36:11 warning: verifier.environment: is not a key of ours; it has no effect");
-    expect(problems).toContain("task.toml:48:1 warning: environment.gpus: is not a key of ours; it has no effect");
-    expect(problems).toContain(
-      "task.toml:56:14 warning: environment.healthcheck: is not a key of ours; it has no effect",
-    );
+  });
+
+  test.for([
+    ["[environment]\nallow_internet = false", "environment.allow_internet", "environment.allow_internet"],
+    ['[environment]\nnetwork_mode = "no-network"', "environment.network_mode", "environment.network_mode"],
+    ['[agent]\nnetwork_mode = "allowlist"', "agent.network_mode", null],
+    ['[environment]\nnetwork_mode = "none"\n[agent]\nnetwork_mode = "public"', null, "environment.network_mode"],
+    ['[environment]\nnetwork_mode = "public"\nallow_internet = true', null, null],
+  ] as const)("reads the network demands of %j", ([text, agent, verifier]) => {
+    const { config } = parseTaskFile(text, "task.toml");
+    expect(config?.networkDemands.agent?.key ?? null).toBe(agent);
+    expect(config?.networkDemands.verifier?.key ?? null).toBe(verifier);
+  });
+
+  test("reports solution.env without refusing the task", () => {
+    const { config } = parseTaskFile('[solution.env]\nKEY = "x"\n', "task.toml");
+    expect(config?.hasSolutionEnv).toBe(true);
   });
 
   test("the verifier keys of ours are taken", () => {
@@ -139,7 +145,7 @@ describe("dialects", () => {
   test("line ends of another system do not move positions", () => {
     const { config, problems } = parseFixture("dialects/dos.toml");
     expect(config?.agent.timeoutSec).toBe(5);
-    expect(problems).toEqual(["task.toml:4:1 warning: agent.surprise: is not a key of ours; it has no effect"]);
+    expect(problems).toEqual(["task.toml:4:1 warning: agent.surprise: unknown key; it is ignored"]);
   });
 
   test("a slip in a key is answered with the key that was meant", () => {
@@ -161,7 +167,7 @@ describe("broken files", () => {
   test("steps make a task invalid", () => {
     const { config, problems } = parseFixture("broken/steps.toml");
     expect(config).toBeNull();
-    expect(problems).toEqual(["task.toml:3:3 steps: tasks of several steps are not supported"]);
+    expect(problems).toEqual(["task.toml:3:3 steps: tasks with several steps are not supported"]);
   });
 
   test("another operating system makes a task invalid wherever it stands", () => {
@@ -172,8 +178,29 @@ describe("broken files", () => {
     );
     const inVerifier = parseFixture("broken/windows-in-verifier.toml");
     expect(inVerifier.config).toBeNull();
-    expect(inVerifier.problems[0]).toMatch(/^task\.toml:2:1 verifier\.environment\.os: /);
+    expect(inVerifier.problems[1]).toMatch(/^task\.toml:2:1 verifier\.environment\.os: /);
     expect(parseTaskFile('[metadata]\nos = "windows"\n', "x").config).not.toBeNull();
+  });
+
+  test("every feature that changes what is measured and is not supported makes a task invalid", () => {
+    const { config, problems } = parseFixture("broken/other-tools.toml");
+    expect(config).toBeNull();
+    const keys = problems.map((problem) => problem.split(" ")[1]);
+    expect(keys).toEqual([
+      "verifier.user:",
+      "verifier.environment_mode:",
+      "verifier.collect:",
+      "verifier.environment:",
+      "agent.user:",
+      "environment.gpus:",
+      "environment.workdir:",
+      "environment.skills_dir:",
+      "environment.tpu:",
+      "environment.env:",
+      "environment.healthcheck:",
+      "environment.mcp_servers:",
+    ]);
+    expect(problems.some((problem) => problem.includes("warning"))).toBe(false);
   });
 
   test("all problems come at once, each where it stands", () => {

@@ -5,10 +5,17 @@ import { suggest } from "../../base/suggest.ts";
 import type { TaskConfig } from "./task.ts";
 import { foreignKeys, knownKeys, quantityDefaults, taskFileSchema, type TaskFile } from "./task-schema.ts";
 import { findTomlKeys } from "./toml-positions.ts";
+import {
+  findUnsupportedKeys,
+  hasSolutionEnv,
+  isTable,
+  readNetworkDemands,
+  type KeyPath,
+  type TomlTable as Table,
+} from "./unsupported-features.ts";
 
-type Table = Readonly<Record<string, unknown>>;
 interface Finding {
-  readonly path: readonly (string | number)[];
+  readonly path: KeyPath;
   readonly message: string;
   readonly severity: "error" | "warning";
 }
@@ -24,13 +31,13 @@ export function parseTaskFile(text: string, file: string): { config: TaskConfig 
   const parsed = taskFileSchema.safeParse(raw);
   const findings: Finding[] = [
     ...(parsed.error?.issues ?? []).map((issue) => toFinding(issue.path, issue.message)),
-    ...findUnsupported(raw, []),
+    ...findUnsupportedKeys(raw).map(({ path, message }) => toFinding(path, message)),
     ...findContradictions(raw),
   ];
-  const extra = collectExtra(raw, findings);
+  findings.push(...findUnknownKeys(raw));
   const problems = locate(findings, text, file);
   const isBroken = !parsed.success || findings.some((finding) => finding.severity === "error");
-  return { config: isBroken ? null : toConfig(parsed.data, extra), problems };
+  return { config: isBroken ? null : toConfig(parsed.data, raw), problems };
 }
 
 function toFinding(path: readonly PropertyKey[], message: string): Finding {
@@ -56,29 +63,6 @@ function toPlainTable(table: Table): Table {
   return Object.fromEntries(Object.entries(table).map(([key, value]) => [key, toPlain(value)]));
 }
 
-function isTable(value: unknown): value is Table {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Keys that change what is measured in a way we do not offer. */
-function findUnsupported(table: Table, path: readonly (string | number)[]): Finding[] {
-  return Object.entries(table).flatMap(([key, value]): Finding[] => {
-    const here = [...path, key];
-    const isTop = path.length === 0;
-    if (isTop && key === "metadata") return [];
-    if (isTop && key === "steps" && Array.isArray(value) && value.length > 0) {
-      return [toFinding(here, "tasks of several steps are not supported")];
-    }
-    if (key === "os" && typeof value === "string" && value.toLowerCase() !== "linux") {
-      return [toFinding(here, `tasks for ${JSON.stringify(value)} are not supported; only "linux" is`)];
-    }
-    if (Array.isArray(value)) {
-      return value.flatMap((item, index) => (isTable(item) ? findUnsupported(item, [...here, index]) : []));
-    }
-    return isTable(value) ? findUnsupported(value, here) : [];
-  });
-}
-
 function findContradictions(raw: Table): Finding[] {
   const environment = isTable(raw["environment"]) ? raw["environment"] : {};
   return (["memory", "storage"] as const).flatMap((key): Finding[] => {
@@ -93,30 +77,19 @@ function findContradictions(raw: Table): Finding[] {
   });
 }
 
-/** Takes the keys that are not ours out of the file, and tells of each. */
-function collectExtra(raw: Table, findings: Finding[]): Table {
-  const failed = findings.map((finding) => finding.path);
-  const takeUnknown = (table: Table, name: keyof typeof knownKeys): [string, unknown][] =>
-    Object.entries(table).filter(([key, value]) => {
-      const known = knownKeys[name];
-      const isForeignTable = name === "verifier" && key === "environment" && isTable(value);
-      if (known.includes(key) && !isForeignTable) return false;
-      const path = name === "" ? [key] : [name, key];
-      // What is wrong inside it has already been told.
-      if (failed.some((other) => path.every((part, index) => part === other[index]))) return true;
-      const near = isForeignTable || foreignKeys.has(key) ? undefined : suggest(key, known);
-      const message =
-        near === undefined ? "is not a key of ours; it has no effect" : `unknown key; did you mean "${near}"?`;
-      findings.push({ path, message, severity: "warning" });
-      return true;
-    });
-  const extra = takeUnknown(raw, "");
-  for (const name of ["verifier", "agent", "environment"] as const) {
-    const table = raw[name];
-    const unknown = isTable(table) ? takeUnknown(table, name) : [];
-    if (unknown.length > 0) extra.push([name, Object.fromEntries(unknown)]);
-  }
-  return Object.fromEntries(extra);
+/** Warns about keys that neither Rollout nor another known tool defines: most are misspelled. */
+function findUnknownKeys(raw: Table): Finding[] {
+  return (["", "verifier", "agent", "environment"] as const).flatMap((name): Finding[] => {
+    const table = name === "" ? raw : raw[name];
+    if (!isTable(table)) return [];
+    return Object.keys(table)
+      .filter((key) => !knownKeys[name].includes(key) && !foreignKeys.has(key))
+      .map((key): Finding => {
+        const near = suggest(key, knownKeys[name]);
+        const message = near === undefined ? "unknown key; it is ignored" : `unknown key; did you mean "${near}"?`;
+        return { path: name === "" ? [key] : [name, key], message, severity: "warning" };
+      });
+  });
 }
 
 function locate(findings: readonly Finding[], text: string, file: string): Problem[] {
@@ -128,7 +101,7 @@ function locate(findings: readonly Finding[], text: string, file: string): Probl
   return problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }
 
-function toConfig(task: TaskFile, extra: Table): TaskConfig {
+function toConfig(task: TaskFile, raw: Table): TaskConfig {
   const { metadata, verifier, agent, environment } = task;
   return {
     version: String(task.version ?? task.schema_version ?? "1.0"),
@@ -153,7 +126,8 @@ function toConfig(task: TaskFile, extra: Table): TaskConfig {
       memoryBytes: readBytes(environment.memory, environment.memory_mb, quantityDefaults.memory),
       storageBytes: readBytes(environment.storage, environment.storage_mb, quantityDefaults.storage),
     },
-    extra,
+    networkDemands: readNetworkDemands(raw),
+    hasSolutionEnv: hasSolutionEnv(raw),
   };
 }
 

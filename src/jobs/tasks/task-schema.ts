@@ -41,7 +41,7 @@ const verifierSchema = z.looseObject(
       .describe("Variables for the tests only; ${VAR} and ${VAR:-default} are expanded"),
     leftovers: choice(["keep", "kill"], "Whether processes the agent left running live on while the tests run"),
     nonzero_exit: choice(["error", "reward"], "What a test.sh that ends with a non-zero code but wrote a reward means"),
-    // Another tool keeps a table of its own under this name; it passes here and is warned about.
+    // Another tool defines a table under this name. It passes here and makes the task invalid later, by name.
     environment: z
       .union([z.enum(["shared", "separate"]), z.record(z.string(), z.unknown())], 'must be "shared" or "separate"')
       .optional()
@@ -83,7 +83,7 @@ const environmentSchema = z.looseObject(
 /** Quantities that stand for a key that is written in neither of its two forms. */
 export const quantityDefaults = { memory: "2G", storage: "10G" } as const;
 
-/** What a task.toml may hold; keys beside these are kept and warned about. */
+/** The keys of a task.toml. Unknown keys are reported as warnings. */
 export const taskFileSchema = z
   .looseObject({
     version: version.describe("Version of the task format"),
@@ -110,9 +110,9 @@ export const knownKeys: Readonly<Record<"" | "verifier" | "agent" | "environment
   environment: Object.keys(environmentSchema.shape),
 };
 
-/** Keys that other tools are known to write; they are never taken for a slip in one of ours. */
+/** Keys that other tools define. They change nothing here, or make the task invalid (unsupported-features.ts). */
 export const foreignKeys: ReadonlySet<string> = new Set(
-  `artifacts reward solution task steps network_mode allowed_hosts user reasoning_effort run_tests_in_same_shell
-  environment_mode collect parser_name gpus gpu_types allow_internet workdir image skills_dir env mcp_servers
-  healthcheck`.split(/\s+/),
+  `artifacts reward solution task steps multi_step_reward_strategy network_mode allowed_hosts user reasoning_effort
+  run_tests_in_same_shell environment_mode collect parser_name gpus gpu_types tpu allow_internet workdir image
+  base_image custom_docker_compose skills_dir env mcp_servers healthcheck`.split(/\s+/),
 );

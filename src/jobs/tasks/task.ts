@@ -1,5 +1,6 @@
 import type { Problem } from "../../base/problem.ts";
 import type { Leftovers, NonzeroExit, VerifierEnvironment } from "../config/job.ts";
+import type { NetworkDemands } from "./unsupported-features.ts";
 
 /** What a task.toml says, with every default applied. */
 export interface TaskConfig {
@@ -20,8 +21,10 @@ export interface TaskConfig {
     readonly memoryBytes: number;
     readonly storageBytes: number;
   };
-  /** Keys of other tools, where they stood; they have no effect. */
-  readonly extra: Readonly<Record<string, unknown>>;
+  /** Network restrictions of the task. They apply only where the job sets a policy. */
+  readonly networkDemands: NetworkDemands;
+  /** The oracle needs variables from `[solution.env]`, which is not supported. */
+  readonly hasSolutionEnv: boolean;
 }
 
 /** Verifier settings of a task; null leaves the choice to the job, then to the default. */
