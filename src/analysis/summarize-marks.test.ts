@@ -9,6 +9,7 @@ const itemsOf = (...values: number[][]) => values.map((list, index) => ({ item: 
 describe("summarizeMarks", () => {
   test("of nothing has no rates, no intervals and no pass@k", () => {
     expect(summarizeMarks([], 1)).toEqual({
+      headline: { rate: null, interval: null, passed: 0, counted: 0 },
       items: 0,
       values: 0,
       passed: 0,
@@ -20,6 +21,34 @@ describe("summarizeMarks", () => {
       passAtK: [],
       passHatK: [],
     });
+  });
+
+  test("failed attempts count as not passed in the headline and in nothing else", () => {
+    const summary = summarizeMarks(
+      [
+        { item: "a", values: [1, 1], missed: 1 },
+        { item: "b", values: [], missed: 1 },
+      ],
+      1,
+    );
+    expect(summary).toMatchObject({ passRate: 1, meanMark: 1, values: 2 });
+    expect(summary.headline).toMatchObject({ rate: 0.5, passed: 2, counted: 4 });
+  });
+
+  test("pass@1 is the headline, and pass@k never falls below it", () => {
+    const attempts = fc.record({ values: fc.array(fc.constantFrom(0, 1), { maxLength: 6 }), missed: fc.nat(3) });
+    fc.assert(
+      fc.property(fc.array(attempts, { minLength: 1, maxLength: 8 }), (list) => {
+        const { headline, passAtK } = summarizeMarks(
+          list.map((item, index) => ({ item: String(index), ...item })),
+          1,
+        );
+        passAtK.forEach(({ value }, index) => {
+          expect(value).toBeGreaterThanOrEqual((passAtK[index - 1]?.value ?? headline.rate ?? 0) - 1e-12);
+        });
+        if (passAtK[0]) expect(passAtK[0].value).toBeCloseTo(headline.rate ?? -1, 12);
+      }),
+    );
   });
 
   test("one attempt per task with marks of 0 and 1 gives Wilson's interval over tasks", () => {
@@ -82,11 +111,11 @@ describe("summarizeMarks", () => {
   test("pass@k and pass^k are given for powers of two and for the smallest number of attempts", () => {
     const summary = summarizeMarks(itemsOf([1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 1]), 1);
     expect(summary.passAtK.map(({ k }) => k)).toEqual([1, 2, 4, 6]);
-    expect(summary.passHatK[1]?.value).toBeCloseTo((1 / 15 + 1) / 2, 12);
+    expect(summary.passHatK[1]?.value).toBeCloseTo((6 * (1 / 15) + 7) / 13, 12);
     expect(summary.passAtK[3]?.value).toBe(1);
   });
 
-  test("attempts that failed have not passed, for pass@k and pass^k alone", () => {
+  test("attempts that failed have not passed, for pass@k and pass^k", () => {
     const marked = summarizeMarks(itemsOf([1, 1], [1, 1]), 1);
     const summary = summarizeMarks(
       [

@@ -9,7 +9,7 @@ import { wilsonInterval } from "./wilson-interval.ts";
 export interface ItemMarks {
   readonly item: string;
   readonly values: readonly number[];
-  /** Attempts that failed and have no mark; none when absent. They count for pass@k and pass^k alone, as not passed. */
+  /** Attempts that failed and have no mark. They count as not passed in the headline, pass@k and pass^k. Default: 0. */
   readonly missed?: number | undefined;
   /** The item itself when absent. */
   readonly cluster?: string | undefined;
@@ -20,58 +20,88 @@ export interface ValueAtK {
   readonly value: number;
 }
 
+/** The rate that people see: every attempt with a mark, and every failed attempt that counts as not passed. */
+export interface Headline {
+  /** Null when nothing counts. */
+  readonly rate: number | null;
+  readonly interval: Interval | null;
+  readonly passed: number;
+  readonly counted: number;
+}
+
 export interface MarksSummary {
+  readonly headline: Headline;
   readonly items: number;
   readonly values: number;
   readonly passed: number;
-  /** Over all values; null when there are none. */
+  /** Over attempts with a mark only; null when there are none. */
   readonly passRate: number | null;
   readonly passRateInterval: Interval | null;
   readonly meanMark: number | null;
   readonly meanMarkInterval: Interval | null;
   /** Some value is neither 0 nor 1. */
   readonly isGraded: boolean;
-  /** Empty unless every item has at least two attempts that count, and some attempt a mark. */
+  /** Items weigh by their attempts, so that pass@1 is the headline's rate. Empty unless every item has two attempts. */
   readonly passAtK: readonly ValueAtK[];
   readonly passHatK: readonly ValueAtK[];
 }
 
 /** Rates, means and intervals of marks, with the item and never the attempt as the unit of analysis. */
 export function summarizeMarks(items: Iterable<ItemMarks>, passAt: number): MarksSummary {
-  const marks: number[] = [];
-  const passes: number[] = [];
-  const clusters: number[] = [];
-  const clusterNumbers = new Map<string, number>();
+  const marks = new ClusteredValues();
+  const passes = new ClusteredValues();
+  const counted = new ClusteredValues();
   const counts: { n: number; c: number }[] = [];
   let marked = 0;
   for (const { item, values, missed = 0, cluster = item } of items) {
     if (values.length + missed === 0) continue;
     if (values.length > 0) marked++;
-    const number = clusterNumbers.get(cluster) ?? clusterNumbers.size;
-    if (values.length > 0) clusterNumbers.set(cluster, number);
     let c = 0;
     for (const value of values) {
-      const pass = value >= passAt;
-      if (pass) c++;
-      marks.push(value);
-      passes.push(pass ? 1 : 0);
-      clusters.push(number);
+      const pass = value >= passAt ? 1 : 0;
+      c += pass;
+      marks.add(value, cluster);
+      passes.add(pass, cluster);
+      counted.add(pass, cluster);
     }
+    for (let index = 0; index < missed; index++) counted.add(0, cluster);
     counts.push({ n: values.length + missed, c });
   }
+  const passed = counts.reduce((total, { c }) => total + c, 0);
   const ks = marked === 0 ? [] : listKs(min(counts.map(({ n }) => n)) ?? 0);
+  const overAttempts = (valueOf: (n: number, c: number) => number | undefined): number =>
+    counts.reduce((total, { n, c }) => total + n * (valueOf(n, c) ?? 0), 0) / counted.values.length;
   return {
+    headline: { rate: mean(counted.values), interval: counted.interval(), passed, counted: counted.values.length },
     items: marked,
-    values: marks.length,
-    passed: counts.reduce((total, { c }) => total + c, 0),
-    passRate: mean(passes),
-    passRateInterval: intervalOf(passes, clusters),
-    meanMark: mean(marks),
-    meanMarkInterval: intervalOf(marks, clusters),
-    isGraded: marks.some((mark) => mark !== 0 && mark !== 1),
-    passAtK: ks.map((k) => ({ k, value: mean(counts.map(({ n, c }) => passAtK(n, c, k) ?? 0)) ?? 0 })),
-    passHatK: ks.map((k) => ({ k, value: mean(counts.map(({ n, c }) => passHatK(n, c, k) ?? 0)) ?? 0 })),
+    values: marks.values.length,
+    passed,
+    passRate: mean(passes.values),
+    passRateInterval: passes.interval(),
+    meanMark: mean(marks.values),
+    meanMarkInterval: marks.interval(),
+    isGraded: marks.values.some((mark) => mark !== 0 && mark !== 1),
+    passAtK: ks.map((k) => ({ k, value: overAttempts((n, c) => passAtK(n, c, k)) })),
+    passHatK: ks.map((k) => ({ k, value: overAttempts((n, c) => passHatK(n, c, k)) })),
   };
+}
+
+/** Values with the cluster that each belongs to. */
+class ClusteredValues {
+  readonly values: number[] = [];
+  readonly #clusters: number[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  add(value: number, cluster: string): void {
+    const number = this.#numbers.get(cluster) ?? this.#numbers.size;
+    this.#numbers.set(cluster, number);
+    this.values.push(value);
+    this.#clusters.push(number);
+  }
+
+  interval(): Interval | null {
+    return intervalOf(this.values, this.#clusters);
+  }
 }
 
 /** 1, 2, 4, 8 … below the number of attempts, and that number itself; nothing for a single attempt. */

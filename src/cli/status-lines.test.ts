@@ -5,7 +5,7 @@ import { onlyTrial, runJobOnRig } from "../jobs/testing/job-rig.ts";
 import { runningOf } from "./running-of.ts";
 import { statusLines } from "./status-lines.ts";
 
-test("a rate says what it is of: trials with a reward, all that ended, all but what infrastructure did", async () => {
+test("the pass rate names its denominator and what is not counted", async () => {
   const { run } = await runJobOnRig({
     config: { n_attempts: 6, n_concurrent_trials: 1 },
     faults: ({ operation, labels }) => {
@@ -19,7 +19,7 @@ test("a rate says what it is of: trials with a reward, all that ended, all but w
   expect(lines).toEqual([
     "job  ended",
     "6 of 6 trials finished, 4 failed",
-    "passed 2 of 2 with a reward (100%), 33% of all 6 that ended, 67% without failures of infrastructure",
+    "pass 67% (2 of 3; 3 not counted: 3 infrastructure)",
   ]);
 });
 

@@ -61,18 +61,9 @@ function countsOf({ result, trials, plan }: JobRecord, state: JobState, running:
   ];
 }
 
-// A rate alone hides what it leaves out.
-function ratesOf({ result, trials }: JobRecord): string[] {
-  const rewards = trials.flatMap(({ reward }) => reward ?? []);
-  if (result.pass_rate === null) return [];
-  const passed = Math.round(result.pass_rate * rewards.length);
-  const fair = result.pass_rate_without_infrastructure;
-  const overFinished = passed / trials.length;
-  return [
-    [
-      `passed ${passed} of ${rewards.length} with a reward (${percentText(result.pass_rate)})`,
-      ...(rewards.length < trials.length ? [`${percentText(overFinished)} of all ${trials.length} that ended`] : []),
-      ...(fair !== null && fair !== overFinished ? [`${percentText(fair)} without failures of infrastructure`] : []),
-    ].join(", "),
-  ];
+function ratesOf({ result: { headline } }: JobRecord): string[] {
+  if (headline.rate === null) return [];
+  const reasons = Object.entries(headline.excluded_by).map(([reason, count]) => `${count} ${reason}`);
+  const excluded = headline.excluded > 0 ? `; ${headline.excluded} not counted: ${reasons.join(", ")}` : "";
+  return [`pass ${percentText(headline.rate)} (${headline.passed} of ${headline.counted}${excluded})`];
 }

@@ -4,7 +4,7 @@ import { ownerLabels } from "../base/owner-labels.ts";
 import type { Host } from "../base/host.ts";
 import { readStartTicks } from "../base/process-start.ts";
 import { shellWord, shownPath } from "../base/shown-path.ts";
-import type { PlannedBudget, PlannedGroup, RunHead, RunTail } from "../store/run.ts";
+import type { PlannedBudget, PlannedGroup, RunHead, RunShape, RunTail } from "../store/run.ts";
 import { budgetedTrials, previewBudget, sumSpent, type SpentBefore } from "./budget-preview.ts";
 import { describeBudget } from "./describe-budget.ts";
 import type { JobEndedLine, JobStartedLine } from "./output/job-journal.ts";
@@ -28,14 +28,16 @@ export interface SittingStart {
   readonly acceptedChanges: readonly string[];
 }
 
-/** How every report lays a job out. */
-export const jobShape = {
-  groupBy: ["agent", "dataset"],
-  itemLabel: "task",
-  markName: "reward",
-  passAt: 1,
-  unitNoun: "trial",
-} as const;
+/** Returns how every report lays a job out. Without a verifier nothing has a reward, and no rate is shown. */
+export function jobShape(hasVerifier: boolean): RunShape {
+  return {
+    groupBy: ["agent", "dataset"],
+    itemLabel: "task",
+    markName: hasVerifier ? "reward" : "",
+    passAt: 1,
+    unitNoun: "trial",
+  };
+}
 
 /** What to type after a job: what continues it when something of it is left, and a trial that failed is worth a look. */
 export function nextCommands(dir: string, cwd: string, failedKey: string | null, resume: string | null): string[] {
@@ -142,7 +144,7 @@ export function headOf(
     groups,
     concurrency: job.nConcurrentTrials,
     budget: budgetOf(prepared, sitting),
-    shape: jobShape,
+    shape: jobShape(!job.verifier.disable),
     metrics: job.metrics,
     location: dir,
   };

@@ -159,8 +159,14 @@ describe("rates and means", () => {
       completed_trials: 1,
       pass_rate: 1,
       pass_rate_over_planned: 0.25,
-      pass_rate_without_infrastructure: 1 / 3,
-      mean_reward_without_infrastructure: 1 / 3,
+      headline: {
+        rate: 0.5,
+        interval: { method: "wilson", level: 0.95 },
+        passed: 1,
+        counted: 2,
+        excluded: 2,
+        excluded_by: { infrastructure: 1, task_invalid: 1 },
+      },
       blame: { task: 2, infrastructure: 1 },
       agents: { a: { blame: { task: 2, infrastructure: 1 } } },
     });
@@ -187,6 +193,8 @@ describe("rates and means", () => {
       mean_reward_over_planned: null,
       coverage: null,
     });
+    const failed = await runJobOnRig({ config: { verifier: { disable: true } }, script: { execute: () => 1 } });
+    expect(failed.result.headline).toMatchObject({ rate: null, counted: 0 });
   });
 
   test("R33: trials that were skipped count as planned", async () => {

@@ -94,7 +94,7 @@ describe("plain lines", () => {
     tell({ type: "unit_started", key: "k", labels: {} });
     lines.length = 0;
     await clock.advance(10_000);
-    expect(lines).toEqual(["[2/90] 1 passed, 1 not passed, 1 running, mean 0.50, $0.50, 10s, ETA ..."]);
+    expect(lines).toEqual(["[2/90] pass 50% (1 of 2), 1 running, mean 0.50, $0.50, 10s, ETA ..."]);
     await clock.advance(40_000);
     expect(lines).toHaveLength(1);
     await clock.advance(20_000);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { displayWidth, plainText } from "../base/terminal-text.ts";
-import type { RunHead, RunTail } from "../store/run.ts";
+import type { RunHead, RunTail, UnitFailure } from "../store/run.ts";
 import { renderSummary, type RenderSummaryOptions } from "./render-summary.ts";
 import { RunTally } from "./run-tally.ts";
 import { summarizeTally } from "./summarize-tally.ts";
@@ -28,10 +28,11 @@ function render(
   return renderSummary(summarizeTally(tally, run), { ...tail, ...end }, { ...plain, ...options });
 }
 
-const failures = [
+const failures: readonly UnitFailure[] = [
   { type: "agent_execution_timeout", message: "agent execution took longer than 600 s" },
   {
     type: "environment_build_failed",
+    blame: "infrastructure",
     message:
       '\x1b[31mERROR\x1b[0m: failed to solve: process "/bin/sh -c apt-get update &&\n    apt-get install -y libfoo-dev" did not complete successfully: exit code 100; the log of the build goes on for many lines that nobody reads here',
   },
@@ -96,39 +97,48 @@ describe("renderSummary", () => {
 
   test("a run that was cancelled before anything finished says how much it skipped", () => {
     const text = render([], {}, { total: 54 }, { status: "cancelled", skipped: 54, durationSec: 3 });
-    expect(text).toContain("tb2-sweep · cancelled after 3.0s\n0 of 54 trials scored · 54 skipped\n");
+    expect(text).toContain("tb2-sweep · cancelled after 3.0s\n0 of 54 trials finished · 54 skipped\n");
   });
 
-  test("a run that is looked at while it runs has units that are not finished, and no rate over all", () => {
-    const units = [{ task: "a" }, { task: "b", failure: failures[0] ?? null }];
+  test("a run that is looked at while it runs has units that are not finished", () => {
+    const units = [
+      { task: "a" },
+      { task: "b", failure: failures[0] ?? null },
+      { task: "c", failure: failures[1] ?? null },
+    ];
     const plan = { total: 11, groups: [{ labels: { agent: "cpe", dataset: "terminal-bench" }, total: 11 }] };
-    const running = render(units, { columns: 140 }, plan, { status: "unfinished", skipped: 9 });
-    expect(running).toContain("1 of 11 trials scored · 1 passed · 1 failed · 9 not finished\n");
+    const running = render(units, { columns: 140 }, plan, { status: "unfinished", skipped: 8 });
+    expect(running).toContain(
+      "3 of 11 trials finished · 1 passed · 1 not passed (1 failed) · 1 not counted: infrastructure · 8 not finished\n",
+    );
     expect(running).not.toContain("skipped");
-    expect(running).not.toContain("of all");
-    expect(running).toMatch(/ scored +of finished .*\n.* 1 of 11 +50% /);
-    const stopped = render(units, { columns: 140 }, plan, { status: "cancelled", skipped: 9 });
-    expect(stopped).toContain("9 skipped");
-    expect(stopped).toContain("of all");
+    expect(running).toMatch(/ passed +not counted .*\n.* 50% .* 1 of 2 +1 /);
+    const stopped = render(units, { columns: 140 }, plan, { status: "cancelled", skipped: 8 });
+    expect(stopped).toContain("8 skipped");
+  });
+
+  test("untrusted passes count and are shown beside the rate", () => {
+    const text = render([{ isUntrusted: true }, { task: "b" }, { task: "c", reward: 0 }]);
+    expect(text).toMatch(/ 67% .* 2 of 3, 1 untrusted /);
   });
 
   test("one agent on several datasets has a row for all of them; different agents have none", () => {
     const one = [{ agent: "cpe" }, { agent: "cpe", dataset: "swe-smoke", reward: 0 }];
     const text = render(one);
-    expect(text).toMatch(/^all +50% .* 2 of 2 /m);
+    expect(text).toMatch(/^all +50% .* 1 of 2 /m);
     expect(text).toMatch(/^all +0\.50$/m);
     expect(render([...one, { agent: "nop" }])).not.toMatch(/^all /m);
     expect(render([{ agent: "cpe" }, { agent: "nop" }])).not.toMatch(/^all /m);
     expect(render([{}])).not.toMatch(/^all /m);
   });
 
-  test("one long name pushes out neither the bar nor the interval nor the rate over all", () => {
+  test("one long name pushes out neither the bar nor the interval nor the counts", () => {
     const agent = `claude-code-${"with-many-settings-".repeat(4)}v2`;
     const units = [{ agent }, { agent, task: "b", failure: failures[0] ?? null }, { agent: "cpe", dataset: "tasks" }];
     const titles = (columns: number): string => render(units, { columns }).split("\n")[3] ?? "";
-    expect(titles(80)).toMatch(/agent .* 0% +100% +95% CI +scored +of all$/);
-    expect(render(units, { columns: 80 })).toMatch(/^claude-.*….*-v2 +terminal-bench +100% /m);
-    expect(titles(120)).toMatch(/0% +100% +95% CI +scored +of all .*median time$/);
+    expect(titles(80)).toMatch(/agent .* 0% +100% +95% CI +passed/);
+    expect(render(units, { columns: 80 })).toMatch(/^claude-.*….*-v2 +terminal-bench +50% /m);
+    expect(titles(120)).toMatch(/0% +100% +95% CI +passed .*median time$/);
     expect(render(units, { columns: 200 })).toContain(`${agent}  terminal-bench`);
   });
 
@@ -171,8 +181,8 @@ describe("renderSummary", () => {
     test("counts repeats as runs of items", () => {
       const units = [1, 2, 3].flatMap((attempt) => [{ attempt }, { attempt, task: "b" }]);
       const shape = { ...score, unitNoun: "run", itemLabel: "item", itemCount: 2 };
-      expect(render(units, {}, { shape })).toContain("6 runs of 2 items scored · 6 passed\n");
-      expect(render(units, {}, { shape, total: 8 })).toContain("6 of 8 runs of 2 items scored");
+      expect(render(units, {}, { shape })).toContain("6 runs of 2 items · 6 passed\n");
+      expect(render(units, {}, { shape, total: 8 })).toContain("6 of 8 runs of 2 items finished");
     });
 
     test("has failed when all of it did, and has no column for marks that nobody gives", () => {
@@ -281,14 +291,14 @@ describe("renderSummary", () => {
     expect(long.match(/… \(infrastructure\)\n/g)).toHaveLength(1);
   });
 
-  test("a pass rate that hides failures is seen to hide them", () => {
+  test("a failure of the agent counts as not passed", () => {
     const units = Array.from({ length: 10 }, (_, index) => ({
       task: `t${index}`,
       failure: index < 2 ? (failures[0] ?? null) : null,
     }));
     const text = render(units);
-    expect(text).toContain("8 of 10 trials scored · 8 passed · 2 failed");
-    expect(text).toMatch(/cpe +terminal-bench +100% .* 8 of 10 +80%/);
+    expect(text).toContain("10 trials · 8 passed · 2 not passed (2 failed)");
+    expect(text).toMatch(/cpe +terminal-bench +80% .* 8 of 10 /);
   });
 
   test("the name that a message begins with is there as a whole, however long it is", () => {
@@ -301,7 +311,7 @@ describe("renderSummary", () => {
     expect(text.split("\n").every((line) => line.length <= 80)).toBe(true);
   });
 
-  test("what infrastructure did is told apart, in the failures and in a rate of its own", () => {
+  test("failures of infrastructure are not counted, and are shown", () => {
     const lost = { type: "environment_start_failed", message: "no engine", blame: "infrastructure" } as const;
     const own = { type: "agent_execution_failed", message: "exit code 1", blame: "agent" } as const;
     const units = Array.from({ length: 10 }, (_, index) => ({
@@ -310,20 +320,20 @@ describe("renderSummary", () => {
     }));
     const text = render(units);
     expect(text).toContain("failures: 5 by infrastructure, 1 by the agent\n");
-    expect(text).toMatch(/w\/o infra/);
-    expect(text).toMatch(/cpe +terminal-bench +100% .* 4 of 10 +40% +80%/);
-    expect(render(units.slice(5))).not.toContain("w/o infra");
+    expect(text).toContain("10 trials · 4 passed · 1 not passed (1 failed) · 5 not counted: infrastructure\n");
+    expect(text).toMatch(/cpe +terminal-bench +80% .* 4 of 5 +5 /);
+    expect(render(units.slice(5))).not.toContain("not counted");
   });
 
-  test("a run in which everything failed has no rate at all", () => {
+  test("a run in which everything failed passes 0%", () => {
     const text = render([{ failure: failures[0] ?? null }]);
-    expect(text).toContain("0 of 1 trial scored · 1 failed");
-    expect(text).toMatch(/cpe +terminal-bench +– .* 0 of 1/);
+    expect(text).toContain("1 trial · 1 not passed (1 failed)");
+    expect(text).toMatch(/cpe +terminal-bench +0% .* 0 of 1/);
     expect(text).not.toMatch(/NaN|undefined|null/);
   });
 
   test("trials that nobody marked are told apart from those that failed", () => {
-    expect(render([{ reward: null }])).toContain("0 of 1 trial scored · 1 finished without a mark");
+    expect(render([{ reward: null }])).toContain("1 trial · 1 finished without a mark");
   });
 
   test("a reward that is not 0 or 1 gets its own mean and interval", () => {

@@ -6,7 +6,15 @@ import { renderFailures } from "./render-failures.ts";
 import { createStyle, type Style, type StyleOptions } from "./style.ts";
 import type { RunSummary, WarningSummary } from "./summarize-tally.ts";
 import { renderEntry } from "./summary-entry.ts";
-import { renderMarks, renderMetrics, renderPhases, renderResults, renderWholeMarks } from "./summary-tables.ts";
+import {
+  excludedText,
+  isMarked,
+  renderMarks,
+  renderMetrics,
+  renderPhases,
+  renderResults,
+  renderWholeMarks,
+} from "./summary-tables.ts";
 import { joinParts, wrapText, type Cell } from "./text-table.ts";
 
 export interface RenderSummaryOptions extends StyleOptions {
@@ -23,7 +31,7 @@ export function renderSummary(summary: RunSummary, tail: RunTail, options: Rende
   const columns = Math.max(20, options.columns);
   const sections = [
     [...renderHeading(summary, tail, columns, style), ...renderNotes(summary, tail, columns, style)],
-    renderResults(summary, tail.status, columns, style),
+    renderResults(summary, columns, style),
     renderMarks(summary, columns, style),
     renderLabels(summary, columns, style),
     renderWholeMarks(tail.wholeMarks ?? [], columns, style),
@@ -60,20 +68,39 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
   const count = (number: number, word: string, paint?: (text: string) => string): Cell[] =>
     number > 0 ? [{ text: `${groupDigits(number)} ${word}`, paint }] : [];
   const planned = overall.planned ?? overall.finished;
-  const whole = overall.scored === planned ? "" : ` of ${groupDigits(planned)}`;
+  const isWhole = overall.finished === planned;
   const { itemCount } = run.shape;
   const ofItems = itemCount === undefined ? "" : ` of ${countText(itemCount, run.shape.itemLabel)}`;
   const second: Cell[] = [
-    { text: `${groupDigits(overall.scored)}${whole} ${noun}${planned === 1 ? "" : "s"}${ofItems} scored` },
-    ...count(overall.marks.passed, "passed", style.green),
-    ...count(overall.scored - overall.marks.passed, "not passed"),
-    ...count(overall.failed, "failed", style.red),
+    {
+      text: isWhole
+        ? `${countText(planned, noun)}${ofItems}`
+        : `${groupDigits(overall.finished)} of ${countText(planned, noun)}${ofItems} finished`,
+    },
+    ...outcomeParts(summary, style),
     ...count(overall.skipped ?? 0, tail.status === "unfinished" ? "not finished" : "skipped", style.yellow),
     ...count(overall.unmarked, unmarkedText(run.shape)),
     ...count(overall.untrusted, "untrusted", style.red),
     ...(overall.retries.units > 0 ? [{ text: `${countText(overall.retries.units, noun)} retried` }] : []),
   ];
   return [...joinParts(first, separator, columns), ...joinParts(second, separator, columns)];
+}
+
+/** How many units passed, how many did not, and how many are left out, which add up to what has finished. */
+function outcomeParts({ overall, run }: RunSummary, style: Style): Cell[] {
+  const { headline } = overall.marks;
+  const left = overall.excluded.reduce((total, { count }) => total + count, 0);
+  const failed = overall.failed - left;
+  const failedPart = { text: `${groupDigits(failed)} failed`, paint: style.red };
+  const excluded = { text: `${groupDigits(left)} not counted: ${excludedText(overall.excluded)}`, paint: style.yellow };
+  const notCounted = left > 0 ? [excluded] : [];
+  if (!isMarked(overall, run.shape)) return [...(failed > 0 ? [failedPart] : []), ...notCounted];
+  const notPassed = headline.counted - headline.passed;
+  return [
+    { text: `${groupDigits(headline.passed)} passed`, paint: style.green },
+    { text: `${groupDigits(notPassed)} not passed${failed > 0 ? ` (${groupDigits(failed)} failed)` : ""}` },
+    ...notCounted,
+  ].filter(({ text }) => !text.startsWith("0 "));
 }
 
 // Where there are several marks, the others may well be there.

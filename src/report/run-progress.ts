@@ -1,5 +1,5 @@
 import { displayWidth, plainText } from "../base/terminal-text.ts";
-import type { RunEvent, RunHead, Unit } from "../store/run.ts";
+import { exclusionOf, type RunEvent, type RunHead, type Unit } from "../store/run.ts";
 import { findMark } from "./run-tally.ts";
 import { unitNames } from "./unit-names.ts";
 
@@ -24,6 +24,8 @@ export class RunProgress {
   scored = 0;
   passed = 0;
   failed = 0;
+  /** Failed units that the headline leaves out. */
+  excluded = 0;
   costUsd = 0;
   unknownCosts = 0;
   readonly running = new Map<string, RunningUnit>();
@@ -86,6 +88,11 @@ export class RunProgress {
     return Math.max(this.head?.total ?? 0, this.finished);
   }
 
+  /** Units that the headline counts: those with a mark, and failures that count as not passed. */
+  get counted(): number {
+    return this.scored + this.failed - this.excluded;
+  }
+
   /** Units that run right now, without those that wait for their next try. */
   countActive(): number {
     let active = 0;
@@ -146,6 +153,7 @@ export class RunProgress {
     const mark = this.head ? findMark(unit, this.head.shape.markName) : null;
     if (mark === null) {
       if (unit.failure) this.failed++;
+      if (unit.failure && exclusionOf(unit.failure) !== null) this.excluded++;
       return;
     }
     this.scored++;

@@ -1,4 +1,4 @@
-import type { Blame, RunShape, Unit, UnitFailure } from "../store/run.ts";
+import { exclusionOf, type Blame, type RunShape, type Unit, type UnitFailure } from "../store/run.ts";
 import { causeOf } from "./failure-cause.ts";
 
 /** Units that ended with one type of failure. */
@@ -34,9 +34,10 @@ export interface GroupTally {
   finished: number;
   scored: number;
   failed: number;
-  /** Failed by no fault of what is measured or of its task. */
-  excused: number;
+  /** Failed units that the headline leaves out, by reason. */
+  readonly excluded: Map<string, number>;
   untrusted: number;
+  untrustedPasses: number;
   costUsd: number;
   unknownCosts: number;
   retriedUnits: number;
@@ -85,8 +86,9 @@ export class RunTally {
       entryOf(group.marks, item, newList).push(mark);
     } else if (unit.failure) {
       group.failed++;
-      if (isExcused(unit.failure)) group.excused++;
-      else group.missed.set(item, (group.missed.get(item) ?? 0) + 1);
+      const reason = exclusionOf(unit.failure);
+      if (reason === null) group.missed.set(item, (group.missed.get(item) ?? 0) + 1);
+      else group.excluded.set(reason, (group.excluded.get(reason) ?? 0) + 1);
     }
     for (const name of this.shape.otherMarks ?? []) {
       const other = findMark(unit, name);
@@ -105,7 +107,10 @@ export class RunTally {
       );
     }
     for (const { name, label } of unit.marks) if (label !== undefined) this.#countLabel(name, label);
-    if (unit.isUntrusted === true) group.untrusted++;
+    if (unit.isUntrusted === true) {
+      group.untrusted++;
+      if (mark !== null && mark >= this.shape.passAt) group.untrustedPasses++;
+    }
     if (unit.cost === null) group.unknownCosts++;
     else group.costUsd += unit.cost;
     if (unit.tries > 1) {
@@ -160,8 +165,9 @@ export function createGroup(labels: Readonly<Record<string, string>>): GroupTall
     finished: 0,
     scored: 0,
     failed: 0,
-    excused: 0,
+    excluded: new Map(),
     untrusted: 0,
+    untrustedPasses: 0,
     costUsd: 0,
     unknownCosts: 0,
     retriedUnits: 0,
@@ -181,10 +187,6 @@ function entryOf<Entry>(entries: Map<string, Entry>, key: string, create: () => 
   const entry = create();
   entries.set(key, entry);
   return entry;
-}
-
-function isExcused({ blame }: UnitFailure): boolean {
-  return blame !== undefined && blame !== "agent" && blame !== "task" && blame !== "executor";
 }
 
 function newList(): number[] {

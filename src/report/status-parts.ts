@@ -1,5 +1,5 @@
 import { plainText } from "../base/terminal-text.ts";
-import { costText, countText, elapsedText, groupDigits, markText } from "./number-text.ts";
+import { costText, countText, elapsedText, groupDigits, markText, percentText } from "./number-text.ts";
 import type { RunProgress } from "./run-progress.ts";
 import type { Style } from "./style.ts";
 import type { Cell } from "./text-table.ts";
@@ -11,15 +11,21 @@ export function statusParts(progress: RunProgress, style: Style): Cell[] {
   const active = progress.countActive();
   return [
     ...(progress.isPaused ? [{ text: "paused", paint: style.yellow }] : []),
-    ...count(progress.passed, "passed", style.green),
-    ...count(progress.scored - progress.passed, "not passed", style.yellow),
+    ...headlineParts(progress),
     ...count(progress.failed, "failed", style.red),
+    ...count(progress.excluded, "not counted", style.yellow),
     ...count(progress.finished - progress.scored - progress.failed, "done"),
     { text: `${groupDigits(active)} running` },
     ...count(progress.running.size - active, "retrying", style.yellow),
     ...metricParts(progress),
     ...costParts(progress),
   ];
+}
+
+/** `pass 65% (13 of 20)` */
+function headlineParts({ passed, counted, head }: RunProgress): Cell[] {
+  if (counted === 0 || head === null || head.shape.markName === "") return [];
+  return [{ text: `pass ${percentText(passed / counted)} (${groupDigits(passed)} of ${groupDigits(counted)})` }];
 }
 
 /** What becomes of the units that still run when a run stops. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { RunTally } from "./run-tally.ts";
+import type { Blame } from "../store/run.ts";
 import { summarizeTally } from "./summarize-tally.ts";
 import { sampleHead, sampleUnit, type SampleUnit } from "./testing/sample-run.ts";
 
@@ -16,12 +17,12 @@ describe("summarizeTally", () => {
   test("an empty run has no rates and divides by nothing", () => {
     const { overall, groups } = summarize([]);
     expect(groups).toEqual([]);
-    expect(overall).toMatchObject({ planned: 0, finished: 0, skipped: 0, coverage: null, overPlanned: null });
+    expect(overall).toMatchObject({ planned: 0, finished: 0, skipped: 0, coverage: null });
     expect(overall.marks).toMatchObject({ passRate: null, meanMark: null });
     expect(overall.duration).toBeNull();
   });
 
-  test("rates are over scored units, and beside them stand those over all planned ones", () => {
+  test("the headline counts failures as not passed, and leaves out what nobody measured could help", () => {
     const passed = Array.from({ length: 6 }, (_, index) => ({ task: `p${index}` }));
     const missed = [
       { task: "m1", reward: 0 },
@@ -31,7 +32,27 @@ describe("summarizeTally", () => {
     const { overall } = summarize([...passed, ...missed, ...failed], { total: 10 });
     expect(overall).toMatchObject({ planned: 10, finished: 9, scored: 8, failed: 1, skipped: 1, coverage: 0.8 });
     expect(overall.marks).toMatchObject({ passed: 6, passRate: 0.75, meanMark: 6.5 / 8 });
-    expect(overall.overPlanned).toEqual({ passRate: 0.6, meanMark: 0.65 });
+    expect(overall.marks.headline).toMatchObject({ passed: 6, counted: 9, rate: 6 / 9 });
+    const excluded = ["infrastructure", "configuration", "rollout", "nobody"].map((blame, index) => ({
+      task: `e${index}`,
+      failure: { ...timeout, blame: blame as Blame },
+    }));
+    const refused = { task: "r", failure: { type: "task_invalid", message: "", blame: "task" as const } };
+    const fuller = summarize([...passed, ...missed, ...failed, ...excluded, refused], { total: 20 }).overall;
+    expect(fuller.marks.headline).toEqual(overall.marks.headline);
+    expect(fuller.excluded.map(({ reason }) => reason)).toEqual([
+      "infrastructure",
+      "configuration",
+      "rollout",
+      "cancelled",
+      "task_invalid",
+    ]);
+  });
+
+  test("untrusted passes count, and are counted apart", () => {
+    const { overall } = summarize([{ isUntrusted: true }, { task: "b", reward: 0, isUntrusted: true }]);
+    expect(overall).toMatchObject({ untrusted: 2, untrustedPasses: 1 });
+    expect(overall.marks.headline).toMatchObject({ passed: 1, counted: 2 });
   });
 
   test("a unit with a reward and a failed teardown is scored, and its failure is still counted", () => {
@@ -44,7 +65,7 @@ describe("summarizeTally", () => {
   test("units that nobody was asked to mark are neither scored nor failed nor zeros", () => {
     const { overall } = summarize([{ reward: null }, { task: "b", reward: 1 }]);
     expect(overall).toMatchObject({ scored: 1, failed: 0, unmarked: 1, coverage: 1 });
-    expect(overall.overPlanned).toEqual({ passRate: 1, meanMark: 1 });
+    expect(overall.marks.headline).toMatchObject({ passed: 1, counted: 1 });
   });
 
   test("a mark that is not a number does not count as one", () => {
@@ -58,7 +79,7 @@ describe("summarizeTally", () => {
       ["oracle", 2, 2],
       ["cpe", 2, 1],
     ]);
-    expect(summary.groups[0]?.overPlanned).toEqual({ passRate: 0, meanMark: 0 });
+    expect(summary.groups[0]?.marks.headline).toMatchObject({ rate: null, counted: 0 });
   });
 
   test("without a plan by row, rows are sorted and their plan is known only once everything has finished", () => {
@@ -69,7 +90,7 @@ describe("summarizeTally", () => {
       ["b10", 1],
     ]);
     const stopped = summarize(units, { total: 9 });
-    expect(stopped.groups[0]).toMatchObject({ planned: null, skipped: null, overPlanned: null });
+    expect(stopped.groups[0]).toMatchObject({ planned: null, skipped: null });
     expect(stopped.overall).toMatchObject({ planned: 9, skipped: 6 });
   });
 

@@ -38,7 +38,7 @@ export interface TimeSummary {
   readonly p95Sec: number;
 }
 
-/** One row of a report. Rates, means and intervals are over scored units; null where there is nothing to say. */
+/** One row of a report. `marks.headline` is the rate to show; means are over scored units. */
 export interface GroupSummary {
   readonly labels: Readonly<Record<string, string>>;
   /** Null when the run stopped early and its plan by row is not known. */
@@ -50,16 +50,13 @@ export interface GroupSummary {
   readonly unmarked: number;
   /** On whose marks nobody should rely. */
   readonly untrusted: number;
+  readonly untrustedPasses: number;
+  /** Failed units that the headline leaves out, the most frequent reason first. */
+  readonly excluded: readonly { readonly reason: string; readonly count: number }[];
   readonly skipped: number | null;
   readonly marks: MarksSummary;
   /** The run's other marks. */
   readonly otherMarks: readonly { readonly name: string; readonly marks: MarksSummary }[];
-  /** The same over everything planned, with what has no mark as 0. */
-  readonly overPlanned: { readonly passRate: number; readonly meanMark: number } | null;
-  /** The same over what finished, with what has no mark as 0; null when nothing did. */
-  readonly overFinished: { readonly passRate: number; readonly meanMark: number } | null;
-  /** The same over what finished, without what failed by no fault of its own; null when nothing did. */
-  readonly withoutInfrastructure: { readonly passRate: number; readonly meanMark: number } | null;
   /** The share of what was planned that has a mark. */
   readonly coverage: number | null;
   readonly metrics: readonly { readonly name: string; readonly value: number | null }[];
@@ -131,8 +128,6 @@ function summarizeGroup(
   const scored = total(groups, (group) => group.scored);
   const failed = total(groups, (group) => group.failed);
   const unmarked = finished - scored - failed;
-  const excused = total(groups, (group) => group.excused);
-  const fair = finished - unmarked - excused;
   const marks = summarizeMarks(itemsOf(groups), head.shape.passAt);
   const markable = planned === null ? 0 : Math.max(planned, finished) - unmarked;
   return {
@@ -143,15 +138,14 @@ function summarizeGroup(
     failed,
     unmarked,
     untrusted: total(groups, (group) => group.untrusted),
+    untrustedPasses: total(groups, (group) => group.untrustedPasses),
+    excluded: excludedOf(groups),
     skipped: planned === null ? null : Math.max(0, planned - finished),
     marks,
     otherMarks: (head.shape.otherMarks ?? []).map((name) => ({
       name,
       marks: summarizeMarks(otherItemsOf(groups, name), head.shape.passAt),
     })),
-    overPlanned: markable > 0 ? shareOf(marks, markable) : null,
-    overFinished: finished > unmarked ? shareOf(marks, finished - unmarked) : null,
-    withoutInfrastructure: excused > 0 && fair > 0 ? shareOf(marks, fair) : null,
     coverage: markable > 0 ? scored / markable : null,
     metrics: head.metrics.map((name) => ({ name, value: metricOf(name, groups) })),
     failures: failuresOf(groups),
@@ -165,8 +159,11 @@ function summarizeGroup(
   };
 }
 
-function shareOf(marks: MarksSummary, units: number): { readonly passRate: number; readonly meanMark: number } {
-  return { passRate: marks.passed / units, meanMark: ((marks.meanMark ?? 0) * marks.values) / units };
+function excludedOf(groups: readonly GroupTally[]): GroupSummary["excluded"] {
+  const reasons = new Set(groups.flatMap(({ excluded }) => [...excluded.keys()]));
+  return [...reasons]
+    .map((reason) => ({ reason, count: total(groups, ({ excluded }) => excluded.get(reason) ?? 0) }))
+    .sort((a, b) => b.count - a.count);
 }
 
 function detailsOf(type: string, { causes, ...failure }: FailureTally): FailureDetails {

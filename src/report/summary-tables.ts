@@ -1,7 +1,7 @@
 import type { Interval } from "../analysis/interval.ts";
 import { max } from "../analysis/aggregates.ts";
 import { fitMiddle, plainText } from "../base/terminal-text.ts";
-import type { RunShape, RunStatus, WholeMark } from "../store/run.ts";
+import type { RunShape, WholeMark } from "../store/run.ts";
 import { intervalBar, paintBar } from "./interval-bar.ts";
 import { costText, durationFormat, groupDigits, markText, percentText } from "./number-text.ts";
 import type { Style } from "./style.ts";
@@ -12,34 +12,27 @@ import { renderTable, type Cell, type Column } from "./text-table.ts";
 const nameLook = { align: "left", cutTo: 32, shrinkTo: 4 } as const;
 
 /** The table of results: a row for each group, and one for all of one agent's; without marks it counts what has finished. */
-export function renderResults(summary: RunSummary, status: RunStatus, columns: number, style: Style): string[] {
+export function renderResults(summary: RunSummary, columns: number, style: Style): string[] {
   const { scored, failed, unmarked } = summary.overall;
   if (scored + failed + unmarked === 0) return [];
   const table = planRows(summary, style);
-  const isMarked = scored > 0 || (unmarked === 0 && summary.run.shape.markName !== "");
-  const cells = isMarked ? markColumns(table, status, columns) : countColumns(table);
+  const cells = isMarked(summary.overall, summary.run.shape) ? markColumns(table, columns) : countColumns(table);
   return renderTable([...labelColumns(table), ...cells], columns, style.dim);
 }
 
-function markColumns(table: RowTable, status: RunStatus, columns: number): Column[] {
+function markColumns(table: RowTable, columns: number): Column[] {
   const { rows, style, shape, column } = table;
-  const uneven = rows.some((row) => row.scored < (row.planned ?? row.finished) - row.unmarked);
-  // What has not finished yet has not failed.
-  const isUnfinished = status === "unfinished";
-  const overAll = uneven && !isUnfinished;
   const k = commonK(rows);
-  const lead = leadOf(table);
+  const isMean = leadsWithMean(table);
   return [
-    ...leadColumns(table, lead, columns),
-    column("scored", (row) => scoredCell(row, style)),
-    ...(overAll ? [{ ...column("of all", (row) => lead.text(row.overPlanned)), drop: 25, isFirm: true }] : []),
-    ...(isUnfinished && rows.some(({ failed }) => failed > 0)
-      ? [{ ...column("of finished", (row) => lead.text(row.overFinished)), drop: 25, isFirm: true }]
+    ...leadColumns(table, isMean, columns),
+    isMean
+      ? column("scored", (row) => countCell(row.scored, row, style, row.unmarked))
+      : column("passed", (row) => passedCell(row, style)),
+    ...(rows.some(({ excluded }) => excluded.length > 0)
+      ? [{ ...column("not counted", (row) => excludedCell(row, style)), drop: 21, isFirm: true }]
       : []),
-    ...(rows.some((row) => row.withoutInfrastructure !== null)
-      ? [{ ...column("w/o infra", (row) => lead.text(row.withoutInfrastructure)), drop: 26, isFirm: true }]
-      : []),
-    ...secondColumns(table, lead),
+    ...secondColumns(table, isMean),
     ...(k === null
       ? []
       : [
@@ -53,24 +46,13 @@ function markColumns(table: RowTable, status: RunStatus, columns: number): Colum
   ];
 }
 
-type Share = GroupSummary["overPlanned"];
-
-/** What stands first in the table: the share that passes, or the mean of a lone scorer that gives grades. */
-interface Lead {
-  readonly isMean: boolean;
-  readonly text: (share: Share) => string | null;
-}
-
-function leadOf({ rows, shape }: RowTable): Lead {
+/** A lone scorer with grades leads with its mean; everything else with the share that passes. */
+function leadsWithMean({ rows, shape }: RowTable): boolean {
   const isLone = shape.isScore === true && (shape.otherMarks ?? []).length === 0;
-  const isMean = isLone && rows.some((row) => row.marks.isGraded);
-  return {
-    isMean,
-    text: (share) => (isMean ? number(share?.meanMark ?? null, markText) : ratio(share?.passRate ?? null)),
-  };
+  return isLone && rows.some((row) => row.marks.isGraded);
 }
 
-function leadColumns(table: RowTable, { isMean }: Lead, columns: number): Column[] {
+function leadColumns(table: RowTable, isMean: boolean, columns: number): Column[] {
   const { style, column } = table;
   const cells = columns < 100 ? 13 : 21;
   const scale = isMean ? "0".padEnd(cells - 1) + "1" : "0%".padEnd(cells - 4) + "100%";
@@ -82,14 +64,14 @@ function leadColumns(table: RowTable, { isMean }: Lead, columns: number): Column
   ];
 }
 
-function secondColumns(table: RowTable, { isMean }: Lead): Column[] {
+function secondColumns(table: RowTable, isMean: boolean): Column[] {
   if (isMean) {
     return [
       { ...passColumn(table), drop: 22, isFirm: true },
       { ...passIntervalColumn(table), drop: 70 },
     ];
   }
-  const graded = table.rows.some((row) => row.marks.meanMark !== row.marks.passRate);
+  const graded = table.rows.some((row) => row.marks.isGraded);
   if (!graded) return [{ ...meanColumn(table), drop: 60 }];
   return [
     { ...meanColumn(table), drop: 22, isFirm: true },
@@ -100,11 +82,11 @@ function secondColumns(table: RowTable, { isMean }: Lead): Column[] {
 function passColumn({ shape, style, column }: RowTable): Column {
   // The name is cut where the whole title would push out what it stands over.
   const rule = `${fitMiddle(plainText(shape.markName), 24)} ${style.signs.atLeast} ${shape.passAt}`;
-  return column(shape.isScore === true ? `pass (${rule})` : "pass", (row) => ratio(row.marks.passRate));
+  return column(shape.isScore === true ? `pass (${rule})` : "pass", (row) => ratio(row.marks.headline.rate));
 }
 
 function passIntervalColumn({ style, column }: RowTable): Column {
-  return column("95% CI", (row) => rateRangeText(row.marks.passRateInterval, style));
+  return column("95% CI", (row) => rateRangeText(row.marks.headline.interval, style));
 }
 
 function meanColumn({ shape, column }: RowTable): Column {
@@ -298,11 +280,11 @@ function number(value: number | null, format: (value: number) => string): string
 }
 
 function rateBar(row: GroupSummary, cells: number, style: Style): Cell {
-  const { passRate, passRateInterval } = row.marks;
-  if (passRate === null) return { text: "" };
-  const { low, high } = passRateInterval ?? { low: passRate, high: passRate };
+  const { rate, interval } = row.marks.headline;
+  if (rate === null) return { text: "" };
+  const { low, high } = interval ?? { low: rate, high: rate };
   return {
-    text: intervalBar(low, high, passRate, cells, style),
+    text: intervalBar(low, high, rate, cells, style),
     paint: (bar) => paintBar(bar, style, style.cyan),
   };
 }
@@ -325,8 +307,27 @@ function rateRangeText(interval: Interval | null, style: Style): string | null {
   return interval && rangeText(interval, boundText(interval), style);
 }
 
-function scoredCell(row: GroupSummary, style: Style): Cell {
-  return countCell(row.scored, row, style, row.unmarked);
+function passedCell({ marks: { headline }, untrustedPasses }: GroupSummary, style: Style): Cell {
+  const text = `${groupDigits(headline.passed)} of ${groupDigits(headline.counted)}`;
+  if (untrustedPasses === 0) return { text };
+  return { text: `${text}, ${groupDigits(untrustedPasses)} untrusted`, paint: style.red };
+}
+
+/** The heading names the reasons. */
+function excludedCell({ excluded }: GroupSummary, style: Style): Cell | null {
+  const count = excluded.reduce((total, entry) => total + entry.count, 0);
+  return count === 0 ? null : { text: groupDigits(count), paint: style.yellow };
+}
+
+/** Returns false for a run in which nobody gives marks. */
+export function isMarked({ scored, unmarked }: GroupSummary, { markName }: RunShape): boolean {
+  return scored > 0 || (unmarked === 0 && markName !== "");
+}
+
+/** `infrastructure`, or `2 infrastructure, 1 cancelled` when there are several reasons. */
+export function excludedText(excluded: GroupSummary["excluded"]): string {
+  if (excluded.length === 1) return plainText(excluded[0]?.reason ?? "");
+  return excluded.map(({ reason, count }) => `${groupDigits(count)} ${plainText(reason)}`).join(", ");
 }
 
 /** So many of those planned; it stands out when it and what may be missing do not make up all of them. */

@@ -23,6 +23,17 @@ export interface UnitFailure {
   readonly blame?: Blame | undefined;
 }
 
+const countedBlames: readonly Blame[] = ["agent", "task", "executor"];
+// The unit never ran, although its task is to blame.
+const refusedTypes: readonly string[] = ["task_invalid", "task_not_found"];
+
+/** Returns why a failed unit is left out of the headline; null for a failure that counts as not passed. */
+export function exclusionOf({ type, blame = "agent" }: UnitFailure): string | null {
+  if (refusedTypes.includes(type)) return type;
+  if (countedBlames.includes(blame)) return null;
+  return blame === "nobody" ? "cancelled" : blame;
+}
+
 export interface UnitPhase {
   readonly name: string;
   /** Null when the phase was not reached. */

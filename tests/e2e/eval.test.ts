@@ -61,7 +61,7 @@ describe("rollout eval", () => {
     const { code, stdout, stderr } = await room.run(["eval", "double.eval.ts"]);
     expect(stderr).toContain("double: 20 items, 5 at a time");
     expect(code).toBe(0);
-    expect(stdout).toContain("20 items scored");
+    expect(stdout).toContain("20 items · ");
     expect(stdout).toMatch(/right\s+1\.0/);
     expect(stdout).toMatch(/short\s+0\.25/);
     expect(stdout).toMatch(/next\s+rollout show [0-9a-f-]{36}/);
@@ -105,7 +105,7 @@ describe("rollout eval", () => {
 
   test("what passes is said, and repeats are counted as runs of items", async () => {
     const { stdout } = await room.run(["eval", "double.eval.ts", "--repeats", "2", "--limit", "3", "--no-store"]);
-    expect(stdout).toContain("6 runs of 3 items scored");
+    expect(stdout).toContain("6 runs of 3 items · ");
     expect(stdout).toContain("pass (right ≥ 1)");
   });
 
@@ -200,7 +200,7 @@ test("the example runs on its own messages and on the same ones as a dataset", a
   const example = `${root}/examples/support-triage`;
   const own = await room.run(["eval", `${example}/triage.eval.ts`]);
   expect(own.code, own.stderr).toBe(0);
-  expect(own.stdout).toContain("6 items scored · 4 passed · 2 not passed");
+  expect(own.stdout).toContain("6 items · 4 passed · 2 not passed");
   expect(own.stdout).toMatch(/queue-f1\s+0\.82/);
   await room.run(["dataset", "import", `${example}/messages.jsonl`, "--name", "messages"]);
   const stored = await room.run(["eval", `${example}/triage.eval.ts`, "--dataset", "messages@1", "--json"]);
@@ -282,8 +282,8 @@ describe("going on", () => {
     const resumed = await room.run(["eval", "three.eval.ts", "--resume"]);
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(resumed.stderr).toContain("a is finished already");
-    expect(resumed.stdout).toContain("20 items scored · 20 passed");
-    expect(resumed.stdout).toContain("2 items scored");
+    expect(resumed.stdout).toContain("20 items · 20 passed");
+    expect(resumed.stdout).toContain("2 items · ");
     const calls = (await room.read("calls.txt")).trim().split("\n");
     expect(calls.filter((call) => call.startsWith("a"))).toHaveLength(3);
   });
@@ -340,7 +340,7 @@ describe("rollout show", () => {
     const end = await room.run(["eval", "double.eval.ts", "--json"], { env: { FAIL: "3" } });
     const id = read(end).runs[0]?.run_id ?? "";
     const shown = await room.run(["show", id]);
-    expect(shown.stdout).toContain("19 of 20 items scored");
+    expect(shown.stdout).toContain("20 items · ");
     expect(shown.stdout).toContain(`rollout show ${id} --item n3`);
     expect((await room.run(["show", id, "--item", "n3"])).stdout).toMatch(/error\s+no\n/);
     const json = JSON.parse((await room.run(["show", id, "--json"])).stdout) as { results: unknown[] };

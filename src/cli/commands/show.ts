@@ -48,7 +48,7 @@ export async function showCommand(directory: string, options: ShowRunOptions, co
     return exitCodes.done;
   }
   if (!job.hasEnded) terminal.out(`${describeUnfinished(job, host)}\n\n`);
-  const tally = new RunTally(jobShape);
+  const tally = new RunTally(jobShape(job.started.has_verifier));
   for (const result of job.trials) tally.add(toUnit(result));
   for (const warning of job.result.warnings) tally.addWarning(warning);
   const isRunning = !job.hasEnded && isJobAlive(job, host);
@@ -106,7 +106,7 @@ function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
     total: plan.length,
     groups: [...totals.values()],
     concurrency: started.n_concurrent_trials,
-    shape: jobShape,
+    shape: jobShape(started.has_verifier),
     metrics: started.metrics,
     location: shownPath(dir, cwd),
   };

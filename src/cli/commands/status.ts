@@ -45,9 +45,9 @@ function describe({ job, state, running, next }: JobStand): object {
     // What a process that died did not come to was skipped as well.
     skipped_trials: state === "died" ? plan.length - trials.length : result.skipped_trials,
     untrusted_trials: result.untrusted_trials,
+    headline: result.headline,
     pass_rate: result.pass_rate,
     pass_rate_over_planned: result.pass_rate_over_planned,
-    pass_rate_without_infrastructure: result.pass_rate_without_infrastructure,
     total_cost: result.total_cost,
     unknown_cost_trials: result.unknown_cost_trials,
     next: next.command,

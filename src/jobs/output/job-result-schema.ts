@@ -11,8 +11,22 @@ export interface IntervalFile {
   readonly level: number;
 }
 
+/** The rate that people see. It counts every trial with a reward, and every failure of the agent or the task as not passed. */
+export interface HeadlineFile {
+  /** Null when no trial counts. */
+  readonly rate: number | null;
+  readonly interval: IntervalFile | null;
+  readonly passed: number;
+  readonly counted: number;
+  /** Finished trials that do not count. */
+  readonly excluded: number;
+  /** The same by reason: `infrastructure`, `configuration`, `rollout`, `cancelled`, `task_invalid`, `task_not_found`. */
+  readonly excluded_by: Readonly<Record<string, number>>;
+}
+
 /** What is said about any set of trials. Rates and means are over completed trials with a reward; null when there are none. */
 export interface TrialStatsFile {
+  readonly headline: HeadlineFile;
   readonly total_trials: number;
   readonly completed_trials: number;
   readonly failed_trials: number;
@@ -27,9 +41,6 @@ export interface TrialStatsFile {
   /** The same two over all planned trials, a trial without a reward counted as 0; null when the verifier is disabled. */
   readonly pass_rate_over_planned: number | null;
   readonly mean_reward_over_planned: number | null;
-  /** The same two over finished trials without those that failed by no fault of the agent or the task. */
-  readonly pass_rate_without_infrastructure: number | null;
-  readonly mean_reward_without_infrastructure: number | null;
   /** The share of planned trials that have a reward. */
   readonly coverage: number | null;
   readonly pass_at_k: readonly ValueAtK[];

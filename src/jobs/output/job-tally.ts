@@ -1,6 +1,6 @@
 import { max, mean, min, sum } from "../../analysis/aggregates.ts";
 import { summarizeMarks, type ItemMarks } from "../../analysis/summarize-marks.ts";
-import type { Blame } from "../../store/run.ts";
+import { exclusionOf, type Blame } from "../../store/run.ts";
 import type { Spending } from "../budget-watch.ts";
 import type { Metric } from "../config/job.ts";
 import type { FailureType } from "../trial/failure.ts";
@@ -14,6 +14,8 @@ interface Row {
   readonly errorType: FailureType | null;
   readonly isFailed: boolean;
   readonly blame: Blame | null;
+  /** Why a failed trial is left out of the headline; null when it counts. */
+  readonly exclusion: string | null;
   readonly cost: number | null;
   readonly isUntrusted: boolean;
   readonly spentUsd: number;
@@ -68,6 +70,7 @@ export class JobTally {
       errorType: result.error?.type ?? null,
       isFailed: isFailed(result),
       blame: result.error?.blame ?? null,
+      exclusion: result.error === null ? null : exclusionOf(result.error),
       isUntrusted: result.untrusted.length > 0,
       cost: result.cost === null ? null : spentUsd,
       spentUsd,
@@ -108,6 +111,7 @@ export class JobTally {
       completed_trials: stats.completed_trials,
       failed_trials: stats.failed_trials,
       skipped_trials: this.#skipped.length,
+      headline: stats.headline,
       pass_rate: stats.pass_rate,
       mean_reward: stats.mean_reward,
       total_cost: stats.total_cost,
@@ -149,7 +153,7 @@ export class JobTally {
     let finished = 0;
     let failed = 0;
     let untrusted = 0;
-    let excused = 0;
+    const excluded: Record<string, number> = {};
     const blame: Partial<Record<Blame, number>> = {};
     for (const index of indexes) {
       const row = this.#rows[index];
@@ -157,7 +161,6 @@ export class JobTally {
       finished++;
       if (row.isFailed) failed++;
       if (row.isFailed && row.blame !== null) blame[row.blame] = (blame[row.blame] ?? 0) + 1;
-      if (row.isFailed && row.blame !== "agent" && row.blame !== "task") excused++;
       if (row.isUntrusted) untrusted++;
       if (row.errorType) errors[row.errorType] = (errors[row.errorType] ?? 0) + 1;
       if (row.cost !== null) costs.push(row.cost);
@@ -167,14 +170,15 @@ export class JobTally {
       if (row.reward !== null) {
         rewards.push(row.reward);
         attempts.values.push(row.reward);
-      } else if (row.isFailed && (row.blame === "agent" || row.blame === "task")) attempts.missed++;
+      } else if (row.isFailed && row.exclusion !== null) {
+        excluded[row.exclusion] = (excluded[row.exclusion] ?? 0) + 1;
+      } else if (row.isFailed && this.#hasVerifier) attempts.missed++;
     }
     const marks = summarizeMarks(itemMarks(items), passAt);
     const share = (part: number): number | null =>
       this.#hasVerifier && indexes.length > 0 ? part / indexes.length : null;
-    const fair = finished - excused;
-    const fairShare = (part: number): number | null => (this.#hasVerifier && fair > 0 ? part / fair : null);
     return {
+      headline: { ...marks.headline, excluded: sum(Object.values(excluded)) ?? 0, excluded_by: excluded },
       total_trials: indexes.length,
       completed_trials: finished - failed,
       failed_trials: failed,
@@ -187,8 +191,6 @@ export class JobTally {
       mean_reward_interval: marks.meanMarkInterval,
       pass_rate_over_planned: share(marks.passed),
       mean_reward_over_planned: share(sum(rewards) ?? 0),
-      pass_rate_without_infrastructure: fairShare(marks.passed),
-      mean_reward_without_infrastructure: fairShare(sum(rewards) ?? 0),
       coverage: share(rewards.length),
       pass_at_k: marks.passAtK,
       pass_hat_k: marks.passHatK,
@@ -237,9 +239,10 @@ function extrasOf(
   stats: TrialStatsFile,
 ): Omit<
   TrialStatsFile,
-  "total_trials" | "completed_trials" | "failed_trials" | "pass_rate" | "mean_reward" | "total_cost"
+  "headline" | "total_trials" | "completed_trials" | "failed_trials" | "pass_rate" | "mean_reward" | "total_cost"
 > {
   const {
+    headline: _h,
     total_trials: _t,
     completed_trials: _c,
     failed_trials: _f,
