@@ -3,6 +3,9 @@ import type { Host } from "../base/host.ts";
 import type { Log } from "../base/log.ts";
 import type { Redactor } from "../base/redactor.ts";
 
+/** A tool whose change is no sign of cheating, because installing a package changes it too. It may explain failed tests. */
+export const loaderCachePath = "/etc/ld.so.cache";
+
 /** How well a provider keeps a limit: by itself, as a hint to well-behaved programs, or not at all. */
 export type Enforcement = "enforced" | "advisory" | "none";
 

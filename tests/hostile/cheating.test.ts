@@ -96,6 +96,7 @@ for (const [name, run] of Object.entries(runners)) {
       expect(results.get("preload")?.untrusted.join()).toContain("/etc/ld.so.preload");
       expect(results.get("overwriter")?.untrusted.join()).toContain("writes to reward.txt (");
       expect(results.get("test-swapper")?.untrusted.join()).toContain("changed the tests: /tests/test.sh");
+      expect(results.get("test-adder")?.untrusted.join()).toContain("added to the tests: /tests/conftest.py");
       expect(results.get("overwriter")?.warnings.join()).toContain("untrusted: ");
     });
 

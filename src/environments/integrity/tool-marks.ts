@@ -1,6 +1,7 @@
 import { lstatSync, readlinkSync } from "node:fs";
 import { posix } from "node:path";
 import { systemCodeOf } from "../../base/rollout-error.ts";
+import { loaderCachePath } from "../environment.ts";
 
 // Whoever replaces one of these decides what every test sees; other tools are a task's own business.
 const shells = [
@@ -32,6 +33,7 @@ export const toolPaths: readonly string[] = [
   ...shells,
   ...libraryFolders.flatMap((folder) => libraries.map((name) => `${folder}/${name}`)),
   preloadPath,
+  loaderCachePath,
 ];
 
 const linkMark = "link to ";

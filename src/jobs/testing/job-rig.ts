@@ -183,7 +183,8 @@ function rigProvider(
   const answer = async (call: MemoryCall): Promise<Ending> => {
     const key = call.labels["rollout.trial-key"] ?? fail("an environment has no trial");
     const environment = environments.get(call.environmentId) ?? fail("a command ran in an unknown environment");
-    const act = findAct(options.script ?? {}, call.command.at(-1) ?? "");
+    const isTest = call.command.some((word) => word.includes("/tests/test.sh"));
+    const act = findAct(options.script ?? {}, isTest ? "/tests/test.sh" : (call.command.at(-1) ?? ""));
     const rigCall = { ...call, key, trialDir: join(jobDir, key), environment };
     options.onCall?.(rigCall);
     return act(rigCall);

@@ -63,3 +63,52 @@ describe("tests that fail for want of room", () => {
     expect(job.trial(onlyTrial)).toMatchObject({ reward: 1, error: null });
   });
 });
+
+describe("tests that fail beside something of the agent's", () => {
+  const failing: Act = () => 137;
+  const leaving: Act = ({ spawn }) => {
+    spawn("watch-the-tests");
+    return 0;
+  };
+
+  test("are the agent's fault when its processes are alive", async () => {
+    const error = await errorOf({ script: { execute: leaving, test: failing } });
+    expect(error).toMatchObject({ type: "verifier_failed", blame: "agent" });
+    expect(error?.message).toContain("processes of the agent were running: watch-the-tests");
+  });
+
+  test("are the task's fault when the processes were ended before, or belong to the solution", async () => {
+    const killed = { verifier: { leftovers: "kill" } };
+    const script = { execute: leaving, solve: leaving, test: failing };
+    expect(await errorOf({ config: killed, script })).toMatchObject({ blame: "task" });
+    const tasks = { one: { files: { "solution/solve.sh": "" } } };
+    const job = await runJobOnRig({ tasks, config: { agents: [{ name: "oracle" }] }, script });
+    expect(job.trial("oracle/set/one__1").error).toMatchObject({ type: "verifier_failed", blame: "task" });
+  });
+
+  test("are the agent's fault when it changed the loader cache, which alone is no reason for distrust", async () => {
+    const changing = (test: Act): RigOptions => ({
+      ...shell,
+      onEnvironment: (environment) => void (environment.changedTools = async () => ["/etc/ld.so.cache"]),
+      script: { test },
+    });
+    expect(await errorOf(changing(failing))).toMatchObject({ blame: "agent" });
+    const passed = (await runJobOnRig(changing(giveReward("1\n")))).trial(onlyTrial);
+    expect(passed).toMatchObject({ reward: 1, untrusted: [] });
+  });
+
+  test("are the agent's fault when it left a git hook", async () => {
+    const execute: Act = ({ files, environment }) => {
+      files.write(`${environment.workdir.replace(/\/$/, "")}/.git/hooks/pre-commit`, "kill -9 $PPID");
+      files.write(`${environment.workdir.replace(/\/$/, "")}/.git/hooks/update.sample`, "");
+      return 0;
+    };
+    const error = await errorOf({ ...shell, script: { execute, test: failing } });
+    expect(error).toMatchObject({ type: "verifier_failed", blame: "agent" });
+    expect(error?.message).toMatch(/the agent had changed \S*\.git\/hooks\/pre-commit$/);
+  });
+
+  test("are the task's fault when nothing of the agent's is there", async () => {
+    expect(await errorOf({ ...shell, script: { test: failing } })).toMatchObject({ blame: "task" });
+  });
+});

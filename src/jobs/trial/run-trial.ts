@@ -123,6 +123,7 @@ async function runTries(
       isCollected: false,
       leftovers: [],
       roomLeftBytes: null,
+      changedTools: [],
       areLeftoversEnded: false,
     };
     ledger.beginTry(state);

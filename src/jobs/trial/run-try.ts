@@ -1,15 +1,15 @@
 import { readFile, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { isDiskFull, messageOf, RolloutError } from "../../base/rollout-error.ts";
-import type { Environment, Placement, ProcessInfo } from "../../environments/environment.ts";
+import { loaderCachePath, type Environment, type Placement, type ProcessInfo } from "../../environments/environment.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import { withDeadline } from "../../engine/with-deadline.ts";
 import type { Workspace } from "../agents/agent-step.ts";
 import { findAgent } from "../agents/find-agent.ts";
 import { bakeInstall } from "../installs/bake-install.ts";
 import { endTurn } from "../installs/end-turn.ts";
+import { blameAgent } from "./blame-agent.ts";
 import { blameFullDisk } from "./blame-full-disk.ts";
-import { blameLeftovers } from "./blame-leftovers.ts";
 import { callEnvironment } from "./call-environment.ts";
 import { collectLogs, redactReward } from "./collect-logs.ts";
 import type { EnvironmentLease } from "./environment-lease.ts";
@@ -38,10 +38,11 @@ export async function runTry(state: TryState, lease: EnvironmentLease): Promise<
     const failure = (await setUpAgent(state, environment)) ?? (await executeAgent(state, environment));
     warnOfRefusals(state, environment);
     const marked = failure ? { reward: null, failure } : await verify(state, environment, lease);
-    outcome = { ...marked, failure: marked.failure && blameFullDisk(marked.failure, state), thrown: undefined };
+    const blamed = marked.failure && (await blameAgent(marked.failure, undefined, state, environment));
+    outcome = { ...marked, failure: blamed && blameFullDisk(blamed, state), thrown: undefined };
   } catch (thrown) {
     const told = withImageLog(failureOf(thrown, state.step), state);
-    const failure = blameFullDisk(blameLeftovers(told, thrown, state), state);
+    const failure = blameFullDisk(await blameAgent(told, thrown, state, environment), state);
     outcome = { reward: null, failure, thrown };
     if (isDiskFull(thrown)) state.context.onDiskFull(thrown);
   } finally {
@@ -278,11 +279,12 @@ async function lookForRoom(state: TryState, environment: Environment): Promise<v
   state.roomLeftBytes = await callEnvironment(state.context, "looking at the disk", look);
 }
 
-async function distrustTools({ context, distrust }: TryState, environment: Environment): Promise<void> {
+async function distrustTools(state: TryState, environment: Environment): Promise<void> {
   const look = async (signal: AbortSignal): Promise<readonly string[]> =>
     (await environment.changedTools?.(signal)) ?? [];
-  const changed = await callEnvironment(context, "looking at the tools", look);
-  if (changed.length > 0) distrust(`the agent changed ${changed.join(", ")}, with which the tests run`);
+  state.changedTools = await callEnvironment(state.context, "inspecting the tools", look);
+  const replaced = state.changedTools.filter((path) => path !== loaderCachePath);
+  if (replaced.length > 0) state.distrust(`the agent changed ${replaced.join(", ")}, with which the tests run`);
 }
 
 async function collectAgentLogs(state: TryState, environment: Environment): Promise<void> {

@@ -39,6 +39,8 @@ export interface TryState {
   leftovers: readonly ProcessInfo[];
   /** What could still be written where the agent worked when it had ended; null while that is not known. */
   roomLeftBytes: number | null;
+  /** Shells, loader files and libraries that the agent changed, read before the tests begin. */
+  changedTools: readonly string[];
   /** Whether they were ended before the tests began. */
   areLeftoversEnded: boolean;
 }
