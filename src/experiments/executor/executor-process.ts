@@ -21,6 +21,8 @@ export interface ProcessOptions {
 
 const longestLine = 128 * 1024 * 1024;
 const longestComplaint = 2000;
+// Time to read what an executor wrote before it ended.
+const drainMs = 1000;
 // What is shorter is joined sooner than copied piece by piece.
 const longPart = 4096;
 
@@ -168,12 +170,23 @@ export class ExecutorProcess {
     // They break when the process ends, which is told by its end.
     for (const stream of this.#child.stdio) stream?.on("error", () => {});
     this.#child.on("error", (error) => this.#onGone(`it cannot be started: ${error.message}`));
-    // What it left running would hold its output open.
-    this.#child.on("exit", () => this.signal("SIGKILL"));
+    // Processes that it left running would keep its streams open.
+    this.#child.on("exit", () => {
+      this.signal("SIGKILL");
+      this.#closeStreamsSoon();
+    });
     this.#child.on("close", (code, signal) => {
       this.#exitCode = code;
       this.#onGone(`it ended with ${signal ?? `exit code ${code}`}`);
     });
+  }
+
+  /** Closes the streams if a process in another group keeps them open: "close" would never come. */
+  #closeStreamsSoon(): void {
+    const timer = this.#options.clock.startTimer(drainMs, () => {
+      for (const stream of this.#child.stdio) stream?.destroy();
+    });
+    void this.#gone.promise.then(() => timer.clear());
   }
 
   #complain(text: string): void {

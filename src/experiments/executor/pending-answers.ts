@@ -43,7 +43,9 @@ export class PendingAnswers {
     return null;
   }
 
+  /** Throws if a call with the same key is pending: its waiter would never be settled. */
   add(pending: Pending): void {
+    if (this.#byKey.has(pending.key)) throw new Error(`internal error: "${pending.key}" is already pending`);
     this.#byKey.set(pending.key, pending);
   }
 

@@ -4,14 +4,27 @@ import type { DiscoverAnswer } from "../protocol.ts";
 import type { ExecutorNote } from "./executor-voice.ts";
 import { textOf } from "./read-outcome.ts";
 
-/** What an answer without an id is about; null when it does not say. */
+export function taskKey(runId: string): string {
+  return `task ${runId}`;
+}
+
+/** The length keeps an id with spaces apart from a name with spaces. */
+export function evalKey(runId: string, evaluator: string): string {
+  return `eval ${runId.length} ${runId} ${evaluator}`;
+}
+
+export function aggregateKey(aggregate: string): string {
+  return `aggregate ${aggregate}`;
+}
+
+/** Returns the key of the call that an answer without an id belongs to; null if it does not name one. */
 export function keyOf(members: RawMembers): string | null {
   const aggregate = textOf(members, "aggregate");
-  if (aggregate !== null) return `aggregate ${aggregate}`;
+  if (aggregate !== null) return aggregateKey(aggregate);
   const runId = textOf(members, "run_id");
   if (runId === null) return null;
   const evaluator = textOf(members, "evaluator");
-  return evaluator === null ? `task ${runId}` : `eval ${runId} ${evaluator}`;
+  return evaluator === null ? taskKey(runId) : evalKey(runId, evaluator);
 }
 
 /** What an experiment has, whatever is missing or of the wrong kind. */

@@ -21,9 +21,10 @@ import {
 } from "./executor.ts";
 import { ExecutorProcess } from "./executor-process.ts";
 import type { ExecutorListener, ExecutorNote } from "./executor-voice.ts";
+import { refuseDuplicateNames } from "./find-duplicate-names.ts";
 import { LastWords } from "./last-words.ts";
 import { PendingAnswers, type Pending, type Waiter } from "./pending-answers.ts";
-import { keyOf, readDiscovered, readLog } from "./read-message.ts";
+import { aggregateKey, evalKey, keyOf, readDiscovered, readLog, taskKey } from "./read-message.ts";
 import { errorOf, numberOf, readAggregate, readEvalOutcome, readTaskOutcome } from "./read-outcome.ts";
 
 /** How long an executor may take for what is not a task or an evaluation. */
@@ -148,7 +149,7 @@ export class SubprocessExecutor implements Executor {
 
   runTask(request: TaskRequest): Promise<TaskOutcome> {
     const { runId, input } = request;
-    const call = { key: `task ${runId}`, runId, what: "the task", name: "", bounds: request, read: readTaskOutcome };
+    const call = { key: taskKey(runId), runId, what: "the task", name: "", bounds: request, read: readTaskOutcome };
     return this.#ask(call, `{"cmd":"run_task"${this.#nextId()},"input":${input}}\n`);
   }
 
@@ -156,7 +157,7 @@ export class SubprocessExecutor implements Executor {
     const { runId, evaluator: name, input } = request;
     const raw = toRaw(name);
     const wish = this.#takesOneEvaluator ? `"evaluator":${raw}` : `"evaluators":[${raw}]`;
-    const key = `eval ${runId} ${name}`;
+    const key = evalKey(runId, name);
     const call = { key, runId, what: `evaluator "${name}"`, name, bounds: request, read: readEvaluation };
     return this.#ask(call, `{"cmd":"run_eval"${this.#nextId()},"input":${input},${wish}}\n`);
   }
@@ -165,7 +166,7 @@ export class SubprocessExecutor implements Executor {
     const { aggregate: name, resultsPath, params } = request;
     if (!this.#used.has("aggregate")) throw new Error("the executor takes no aggregates");
     const input = `{"results_path":${toRaw(resultsPath)},"params":${params}}`;
-    const key = `aggregate ${name}`;
+    const key = aggregateKey(name);
     const call = { key, runId: null, what: `aggregate "${name}"`, name, bounds: request, read: readWhole };
     return this.#ask(call, `{"cmd":"run_aggregate"${this.#nextId()},"aggregate":${toRaw(name)},"input":${input}}\n`);
   }
@@ -218,6 +219,7 @@ export class SubprocessExecutor implements Executor {
     const complaint = errorOf(members);
     if (complaint !== null) throw this.#unusable(`it cannot load the experiment: ${complaint}`);
     this.#discovered = readDiscovered(members);
+    refuseDuplicateNames(this.#discovered);
     this.#takesOneEvaluator = members.has("__cat__");
   }
 

@@ -5,6 +5,7 @@ import { startDeadline } from "../../engine/deadline.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import type { EvalOutcome } from "../executor/executor.ts";
 import type { PoolMember } from "../executor/executor-pool.ts";
+import { refuseDuplicateNames } from "../executor/find-duplicate-names.ts";
 import { defaultLimits, type StartRequest } from "../executor/start-request.ts";
 import type { EvalAnswer, EvalInput, TaskInput } from "../protocol.ts";
 import type { Executor } from "./executor.ts";
@@ -13,6 +14,7 @@ import type { Executor } from "./executor.ts";
 export async function adoptExecutor(executor: Executor, request: StartRequest): Promise<PoolMember> {
   const { maxWorkers, params, clock, signal } = request;
   const discovered = await raceWithSignal(executor.discover(), signal, () => {});
+  refuseDuplicateNames(discovered);
   const setUp = executor.init({ max_workers: maxWorkers, params: { ...discovered.params, ...params } });
   const { ok, error } = await raceWithSignal(setUp, signal, () => {});
   if (!ok)
