@@ -9,6 +9,7 @@ import { toJson } from "../../base/to-json.ts";
 import type { RunListener } from "../../store/run.ts";
 import { chooseCommand } from "../executor/choose-command.ts";
 import type { ExecutorNote } from "../executor/executor-voice.ts";
+import { ProblemCounter } from "../executor/protocol-problems.ts";
 import type { PoolMember } from "../executor/executor-pool.ts";
 import { defaultLimits, type StartRequest } from "../executor/start-request.ts";
 import { SubprocessExecutor } from "../executor/subprocess-executor.ts";
@@ -92,7 +93,12 @@ export async function runExperiment<Params extends JsonObject>(
   for (const [name, value] of Object.entries({ maxWorkers, repetitions }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw new RolloutError("usage_invalid", `${name} must be a whole number from 1, not ${value}`);
-  const { signal, onNote = () => {} } = request;
+  const { signal } = request;
+  const problems = new ProblemCounter();
+  const onNote = (note: ExecutorNote): void => {
+    problems.add(note);
+    request.onNote?.(note);
+  };
   const examples = await openGiven(request.examples, place.host.cwd, signal);
   const output = openCollectedOutput();
   const params = toJson(request.params ?? {}).json as JsonObject;
@@ -117,6 +123,7 @@ export async function runExperiment<Params extends JsonObject>(
       output.arrange(evaluators);
       return output;
     },
+    problems,
     clock: place.clock,
     signal,
     onEvent: request.onEvent ?? null,
