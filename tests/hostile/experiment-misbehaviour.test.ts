@@ -70,7 +70,7 @@ for line in sys.stdin:
         elif bad == "half-line": out.write('{"run_id": "e2#1", "out'); out.flush()
         elif bad == "no-answer": pass
         elif bad == "hang": time.sleep(600)
-        elif bad == "crash": os.kill(os.getpid(), 9)
+        elif bad == "crash": open("crashes", "a").write("x"); os.kill(os.getpid(), 9)
         elif bad == "crash-once": os._exit(9) if once("crashed") else say(answer)
         elif bad == "exit-0": sys.exit(0) if once("left") else say(answer)
         elif bad == "error-object": say({"run_id": "e2#1", "error": {"type": "RateLimit", "retry": 3}})
@@ -196,6 +196,7 @@ describe("an executor that", () => {
     expect(failed).toMatchObject({ actual_output: null });
     expect(failed?.["error"]).toContain(reason);
     if (bad === "late") expect(stderr).toContain("an answer that nobody waits for (late)");
+    if (bad === "crash") expect(await room.read("crashes")).toBe("xxx");
     if (bad === "hang") expect(stderr).toContain("did not let go of something");
   });
 

@@ -434,6 +434,8 @@ export class SubprocessExecutor implements Executor {
     const words = this.#words.since(Math.min(...this.#pending.all.map(({ dueAt, limitMs }) => dueAt - limitMs)));
     const how = words === "" ? ended : `${ended}; its last words: ${words}`;
     this.#how = how;
+    // Before its calls are rejected: they would be sent to it again, and counted as lost twice.
+    this.#gone.resolve(how);
     const error = new ExecutorLost(how);
     this.#limits[Symbol.dispose]();
     this.#unfollow(new Set());
@@ -442,7 +444,6 @@ export class SubprocessExecutor implements Executor {
       this.#pending.giveUp(pending);
       release(pending)?.reject(error);
     }
-    this.#gone.resolve(how);
   }
 
   #unusable(message: string): RolloutError {
