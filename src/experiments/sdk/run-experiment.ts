@@ -21,9 +21,9 @@ import type { ExperimentSummary } from "../run/experiment-tally.ts";
 import { checkRunRequest } from "./check-run-request.ts";
 import { adoptExecutor } from "./adopt-executor.ts";
 import { openCollectedOutput } from "./collected-output.ts";
-import { createExecutor } from "./create-executor.ts";
 import type { Executor } from "./executor.ts";
 import type { Experiment } from "./experiment-definition.ts";
+import { ExperimentRunner } from "./experiment-runner.ts";
 import type { RunRecord } from "./run-records.ts";
 
 /** An example that is given in code. */
@@ -135,7 +135,11 @@ function chooseStart<Params extends JsonObject>(
   choice: ExecutorChoice<Params>,
   { host, packageDir }: ExperimentPlace,
 ): (request: StartRequest) => Promise<PoolMember> {
-  if ("experiment" in choice) return (request) => adoptExecutor(createExecutor(choice.experiment), request);
+  if ("experiment" in choice)
+    return (request) => {
+      const warn = (text: string): void => request.onNote({ kind: "malformed", text });
+      return adoptExecutor(new ExperimentRunner(choice.experiment as unknown as Experiment, warn), request);
+    };
   if ("executor" in choice) return (request) => adoptExecutor(choice.executor, request);
   const { env, cwd, execPath } = host;
   const command =
