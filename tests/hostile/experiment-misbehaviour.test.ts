@@ -196,6 +196,8 @@ describe("an executor that", () => {
     expect(failed).toMatchObject({ actual_output: null });
     expect(failed?.["error"]).toContain(reason);
     if (bad === "late") expect(stderr).toContain("an answer that nobody waits for (late)");
+    if (bad === "late") expect(json).toMatchObject({ protocol_problems: { late: 1, unconfirmed: 0 } });
+    if (bad === "missing-id") expect(json).toMatchObject({ protocol_problems: { unconfirmed: 1 } });
     if (bad === "crash") expect(await room.read("crashes")).toBe("xxx");
     if (bad === "hang") expect(stderr).toContain("did not let go of something");
   });
