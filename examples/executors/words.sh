@@ -1,45 +1,60 @@
 #!/usr/bin/env bash
-# An executor without any SDK: the task counts the words of a text. It needs bash 4 and jq, and speaks the basic protocol:
+# An executor without any SDK: the task counts the words of a text. It needs bash 4.1 and jq, and speaks the basic protocol:
 # no capabilities, answers as they come.
 #
 #   rollout executor check --input '"three small words"' --expected 3 -- bash words.sh
 
-# Answers go where stdout led; what is printed from here on goes to stderr.
-exec 3>&1 1>&2
+# Answers go where stdout led. Everything that is printed from here on goes to stderr.
+exec {out}>&1 1>&2
 
-# One write for each answer, and a short one, so that answers of several runs do not mix.
+# The lock is a pipe with one byte in it. Whoever has the byte may write.
+fifo=$(mktemp -u) && mkfifo "$fifo" && exec {lock}<>"$fifo" && rm "$fifo" || exit 1
+printf . >&"$lock"
+
+# Writes answers, one on each line. A long answer takes several writes, so no other process may write meanwhile.
 say() {
-  printf '%s\n' "$1" >&3
+  read -r -N 1 -u "$lock"
+  printf '%s\n' "$1" >&"$out"
+  printf . >&"$lock"
 }
 
+definitions='
+  def run_id: .input | .run_id // .example.run_id // .example.id // .id;
+  def evaluators: .evaluators // (.evaluator | values | [.]) // ["exact", "close"];
+'
+
 run_task() {
-  jq -c '.input as {$run_id, $input} | (
-    if ($input | type) != "string" then { output: null, error: "the input is no text" }
-    else { output: [$input | splits("\\s+") | select(. != "")] | length, error: null } end
-  ) | { run_id: $run_id } + .' <<<"$1"
+  jq -c "$definitions"'{ run_id: run_id } + (.input.input |
+    if type == "string" then { output: [splits("\\s+") | select(. != "")] | length, error: null }
+    else { output: null, error: "the input is no text" } end)' <<<"$1"
 }
 
 run_eval() {
-  jq -c '.input as $in
-    | (.evaluators // (.evaluator | values | [.]) // ["exact", "close"])[]
-    | { run_id: ($in.run_id // $in.example.run_id // $in.example.id), evaluator: . } + (
-        if . == "exact" then { score: (if $in.actual_output == $in.expected_output then 1 else 0 end), error: null }
-        elif . == "close" then { score: (if ($in.actual_output - $in.expected_output | fabs) <= 1 then 1 else 0 end), error: null }
-        else { score: null, error: "unknown evaluator \(.)" } end)' <<<"$1"
+  jq -c "$definitions"'.input as { $actual_output, $expected_output } | { run_id: run_id, evaluator: evaluators[] } | . + (
+    try (
+      if .evaluator == "exact" then $actual_output == $expected_output
+      elif .evaluator == "close" then ($actual_output - $expected_output | fabs) <= 1
+      else error("unknown evaluator \(.evaluator)") end
+      | { score: (if . then 1 else 0 end), error: null }
+    ) catch { score: null, error: . })' <<<"$1"
 }
 
-# Runs beside everything else; whatever goes wrong is an answer too.
+# The answers to a command that could not be carried out: one for a task, one for each evaluator.
+fail() {
+  jq -c --arg error "$1" "$definitions"'if .cmd == "run_eval" then { run_id: run_id, evaluator: evaluators[], score: null, error: $error }
+    else { run_id: run_id, output: null, error: $error } end' <<<"$2"
+}
+
+# Carries out a command beside everything else.
 start() {
   {
-    if ! answers=$("$1" "$2" 2>&1); then
-      answers=$(jq -c --arg error "${answers:-it failed}" '{ run_id: (.input.run_id // .input.example.run_id), error: $error }' <<<"$2")
-    fi
+    answers=$("$1" "$2") || answers=$(fail "$1 failed with exit code $?" "$2") || answers='{"error":"the input cannot be read"}'
     say "$answers"
   } &
 }
 
 while IFS= read -r line || [ -n "$line" ]; do
-  [ -z "${line//[[:space:]]/}" ] && continue
+  [[ $line =~ [^[:space:]] ]] || continue
   cmd=$(jq -r 'if type == "object" then .cmd // "" else error("no object") end' <<<"$line" 2>/dev/null) || {
     say '{"error":"this is no command"}'
     continue

@@ -8,6 +8,7 @@ const lineEnd = 10;
 const deepest = 1000;
 const longString = 512;
 const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).filter((sign) => sign !== "\n");
+const nonFiniteTokens = ["NaN", "Infinity", "-Infinity"];
 const escapes = new Set(Buffer.from('"\\/bfnrt'));
 
 /**
@@ -21,6 +22,9 @@ export class JsonText {
   /** A line end is space where a value may stand on several lines; in a row of lines it is the end of one. */
   readonly #breakSign: number;
   #canJump: boolean | null = null;
+  /** Where NaN and infinities stand in the member that is being scanned; null where only JSON is accepted. */
+  #nonFinite: number[] | null = null;
+  #isTooDeep = false;
   #escapeAt = -1;
 
   private constructor(bytes: Buffer, breakSign: number) {
@@ -67,11 +71,22 @@ export class JsonText {
     return this.#bytes[start] === openBrace ? this.#skipObject(this.#bytes, start, 1, found) : -1;
   }
 
+  /** The same for an object whose members may be flawed: see `MemberFlaw`. */
+  scanFlawedObjectAt(start: number, found: RawMembers): number {
+    this.#nonFinite = [];
+    this.#isTooDeep = false;
+    try {
+      return this.scanObjectAt(start, found);
+    } finally {
+      this.#nonFinite = null;
+    }
+  }
+
   // Every function below takes where something begins and gives where it ends, or -1 when it is not JSON. The bytes are
   // handed on, for that is faster than finding them again each time.
 
   #skipObject(bytes: Buffer, start: number, depth: number, found: RawMembers | null): number {
-    if (depth > deepest) return -1;
+    if (depth > deepest) return this.#failTooDeep();
     const breakSign = this.#breakSign;
     let at = afterSpace(bytes, start + 1, breakSign);
     if (bytes[at] === closeBrace) return at + 1;
@@ -81,9 +96,13 @@ export class JsonText {
       const colonAt = afterSpace(bytes, nameEnd, breakSign);
       if (bytes[colonAt] !== colon) return -1;
       const from = afterSpace(bytes, colonAt + 1, breakSign);
-      const end = this.#skipValue(bytes, from, depth);
+      let end = this.#skipValue(bytes, from, depth);
+      if (found !== null) {
+        const name = nameOf(this.slice(at + 1, nameEnd - 1));
+        if (this.#nonFinite !== null) end = this.#addFlawed(bytes, found, name, from, end);
+        else if (end !== -1) found.add(name, this.slice(from, end) as RawJson);
+      }
       if (end === -1) return -1;
-      if (found !== null) found.add(nameOf(this.slice(at + 1, nameEnd - 1)), this.slice(from, end) as RawJson);
       at = afterSpace(bytes, end, breakSign);
       const code = bytes[at];
       if (code === closeBrace) return at + 1;
@@ -93,7 +112,7 @@ export class JsonText {
   }
 
   #skipArray(bytes: Buffer, start: number, depth: number): number {
-    if (depth > deepest) return -1;
+    if (depth > deepest) return this.#failTooDeep();
     let at = afterSpace(bytes, start + 1, this.#breakSign);
     if (bytes[at] === closeBracket) return at + 1;
     for (;;) {
@@ -122,7 +141,56 @@ export class JsonText {
       case 110:
         return this.#signs.startsWith("null", at) ? at + 4 : -1;
       default:
-        return skipNumber(bytes, at);
+        return this.#nonFinite === null ? skipNumber(bytes, at) : this.#skipAnyNumber(bytes, at, this.#nonFinite);
+    }
+  }
+
+  #skipAnyNumber(bytes: Buffer, at: number, nonFinite: number[]): number {
+    const token = nonFiniteTokens.find((one) => this.#signs.startsWith(one, at));
+    if (token === undefined) return skipNumber(bytes, at);
+    nonFinite.push(at, at + token.length);
+    return at + token.length;
+  }
+
+  #failTooDeep(): -1 {
+    this.#isTooDeep = true;
+    return -1;
+  }
+
+  /** Adds a member that may be flawed, and gives where it ends. */
+  #addFlawed(bytes: Buffer, found: RawMembers, name: string, from: number, end: number): number {
+    const tokens = this.#nonFinite?.splice(0) ?? [];
+    if (end === -1) {
+      if (!this.#isTooDeep) return -1;
+      this.#isTooDeep = false;
+      found.addFlawed(name, "null" as RawJson, "too_deep");
+      return this.#skipNested(bytes, from);
+    }
+    if (tokens.length === 0) found.add(name, this.slice(from, end) as RawJson);
+    else found.addFlawed(name, this.#quote(tokens, from, end), "non_finite");
+    return end;
+  }
+
+  /** A value with quotes around what stands at these places. */
+  #quote(tokens: readonly number[], from: number, end: number): RawJson {
+    const cuts = [from, ...tokens, end];
+    return cuts
+      .slice(1)
+      .map((cut, index) => this.slice(cuts[index] ?? cut, cut))
+      .join('"') as RawJson;
+  }
+
+  /** Skips an object or array by its brackets alone, however deep it is. */
+  #skipNested(bytes: Buffer, start: number): number {
+    for (let at = start, depth = 0; ; at++) {
+      const code = bytes[at] as number;
+      if (code === quote) {
+        at = this.#skipString(bytes, at) - 1;
+        if (at < 0) return -1;
+      } else if (code === openBrace || code === openBracket) depth++;
+      else if (code === closeBrace || code === closeBracket) {
+        if (--depth === 0) return at + 1;
+      } else if (code < 32 && code !== 9 && code !== 13 && code !== this.#breakSign) return -1;
     }
   }
 

@@ -1,14 +1,33 @@
 import type { RawJson } from "./raw-json.ts";
 
+/** Why a member is not passed on as it was written: NaN and infinities became text, a value that is nested too deep became null. */
+export type MemberFlaw = "non_finite" | "too_deep";
+
 /** The members of a JSON object as they are written. Of two with one name the last counts. */
 export class RawMembers implements Iterable<readonly [name: string, raw: RawJson]> {
   // They are few: looking through them takes less than a table would.
   readonly #names: string[] = [];
   readonly #raws: RawJson[] = [];
+  /** By place. Null for nearly all objects. */
+  #flaws: Map<number, MemberFlaw> | null = null;
 
   add(name: string, raw: RawJson): void {
     this.#names.push(name);
     this.#raws.push(raw);
+  }
+
+  addFlawed(name: string, raw: RawJson, flaw: MemberFlaw): void {
+    (this.#flaws ??= new Map()).set(this.#names.length, flaw);
+    this.add(name, raw);
+  }
+
+  flawOf(name: string): MemberFlaw | null {
+    return this.#flaws?.get(this.#find(name)) ?? null;
+  }
+
+  /** The names of flawed members. */
+  get flawed(): readonly string[] {
+    return this.#flaws === null ? noNames : this.#names.filter((name) => this.flawOf(name) !== null);
   }
 
   get(name: string): RawJson | undefined {
@@ -37,3 +56,5 @@ export class RawMembers implements Iterable<readonly [name: string, raw: RawJson
     return at;
   }
 }
+
+const noNames: readonly string[] = [];

@@ -4,24 +4,37 @@ import type { Json } from "./json.ts";
 export interface JsonCopy {
   readonly json: Json;
   readonly size: number;
+  /** It held NaN or infinities. */
+  readonly hadNonFinite: boolean;
+}
+
+export interface ToJsonOptions {
+  /** Makes NaN and infinities text ("NaN"). Default: they become null. */
+  readonly nonFiniteAsText?: boolean | undefined;
 }
 
 /**
  * A copy of anything that JSON can hold: what it cannot becomes null (cycles, functions, NaN), text (bigints, dates) or a
  * plain object (errors, maps and sets). Never throws, whatever getters and proxies do.
  */
-export function toJson(value: unknown): JsonCopy {
-  const copier = new Copier();
+export function toJson(value: unknown, { nonFiniteAsText = false }: ToJsonOptions = {}): JsonCopy {
+  const copier = new Copier(nonFiniteAsText);
   const json = copier.copy(value);
-  return { json, size: copier.size };
+  return { json, size: copier.size, hadNonFinite: copier.hadNonFinite };
 }
 
 const deepest = 200;
 
 class Copier {
   size = 0;
+  hadNonFinite = false;
+  readonly #nonFiniteAsText: boolean;
   /** The objects that contain the one being copied. */
   #above: Set<object> | null = null;
+
+  constructor(nonFiniteAsText: boolean) {
+    this.#nonFiniteAsText = nonFiniteAsText;
+  }
 
   copy(value: unknown): Json {
     switch (typeof value) {
@@ -30,7 +43,9 @@ class Copier {
         return value.isWellFormed() ? value : value.toWellFormed();
       case "number":
         this.size += 8;
-        return Number.isFinite(value) ? value : null;
+        if (Number.isFinite(value)) return value;
+        this.hadNonFinite = true;
+        return this.#nonFiniteAsText ? String(value) : null;
       case "boolean":
         this.size += 5;
         return value;

@@ -4,6 +4,7 @@ import { toRaw } from "../base/raw-json.ts";
 import { messageOf } from "../base/rollout-error.ts";
 import type { RunListener } from "../store/run.ts";
 import { ExecutorPool, type PoolMember } from "./executor/executor-pool.ts";
+import type { ProblemCounter } from "./executor/protocol-problems.ts";
 import type { EarlierSittings } from "./output/earlier-sittings.ts";
 import type { ExperimentOutput } from "./output/experiment-output.ts";
 import type { AggregateAnswer, DiscoverAnswer } from "./protocol.ts";
@@ -49,6 +50,8 @@ export interface ExperimentOptions {
   readonly next?: TallyOptions["next"] | undefined;
   /** Opens where results go once it is known what the experiment is. */
   readonly openOutput: (discovered: DiscoverAnswer, params: JsonObject) => Promise<ExperimentOutput>;
+  /** Counts the notes of the executors. Default: none are counted. */
+  readonly problems?: ProblemCounter | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Ends executors at once, whatever they are doing. */

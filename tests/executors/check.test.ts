@@ -127,6 +127,7 @@ describe("the examples run in an experiment", () => {
 /** What is said of an executor that breaks a rule and keeps the others. */
 const reasons: Readonly<Record<string, RegExp>> = {
   discover: /discover-answer\.schema\.json says: protocol_version/,
+  names: /evaluators 1 and 3 are both named "right"/,
   init: /init was refused: not today/,
   task: /the answer to the task task#1 exceeded its limit/,
   "task-error": /the answer has no error/,

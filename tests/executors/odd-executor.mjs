@@ -85,7 +85,7 @@ function discover({ capabilities }) {
     protocol_version: "1.0",
     name: "odd",
     task: "t",
-    evaluators: ["right", "small"],
+    evaluators: odd === "names" ? ["right", "small", "right"] : ["right", "small"],
     params: { factor: 2 },
     ...extras,
   });

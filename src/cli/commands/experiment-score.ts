@@ -7,6 +7,7 @@ import type { DueRun } from "../../experiments/run/experiment-run.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { beginExecutor } from "../experiment/begin-executor.ts";
+import { exitWhenForced } from "../experiment/exit-when-forced.ts";
 import { locateExperiment } from "../experiment/locate-experiment.ts";
 import { showWords } from "../experiment/show-words.ts";
 import { findExperiment, openExperimentPlace, type PlaceOptions } from "../experiment/open-experiment-place.ts";
@@ -25,6 +26,7 @@ export async function experimentScoreCommand(
 ): Promise<number> {
   const { id, options } = await locateExperiment(word, given, context.host.cwd);
   using told = listenAndReport(options, context, "runs");
+  using _exit = exitWhenForced(told.interrupts, context);
   const { signal } = told.interrupts;
   await using begun = beginExecutor({ path, options, reporter: told.reporter, signal }, context);
   await using place = openExperimentPlace(options, signal, context);

@@ -4,11 +4,14 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { shownPath } from "../../base/shown-path.ts";
 import { chooseCommand } from "../../experiments/executor/choose-command.ts";
 import type { ExecutorNote } from "../../experiments/executor/executor-voice.ts";
+import { ProblemCounter } from "../../experiments/executor/protocol-problems.ts";
 import { defaultLimits } from "../../experiments/executor/start-request.ts";
 import { SubprocessExecutor, type ExecutorSetup } from "../../experiments/executor/subprocess-executor.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { RunReporter } from "../run-reporter.ts";
 import type { ExecutorOptions } from "./run-experiment-file.ts";
+
+const maxToldPerKind = 20;
 
 export interface BeginExecutorRequest {
   /** The experiment file, as it was typed. */
@@ -21,6 +24,7 @@ export interface BeginExecutorRequest {
 
 /** The executor of an experiment file, whose first process starts while the rest is still looked at; one that is not taken goes when it is disposed. */
 export interface BegunExecutor extends AsyncDisposable {
+  readonly problems: ProblemCounter;
   /** The first process, then others; rejects when it cannot be used. */
   start(setup: ExecutorSetup): Promise<SubprocessExecutor>;
 }
@@ -29,11 +33,13 @@ export interface BegunExecutor extends AsyncDisposable {
 export function beginExecutor(request: BeginExecutorRequest, context: CliContext): BegunExecutor {
   const unused = new AbortController();
   const signal = AbortSignal.any([request.signal, unused.signal]);
-  let first: Promise<SubprocessExecutor> | null = openExecutor({ ...request, signal }, context);
+  const problems = new ProblemCounter();
+  let first: Promise<SubprocessExecutor> | null = openExecutor({ ...request, problems, signal }, context);
   first.catch(() => {});
   return {
+    problems,
     async start(setup) {
-      const opened = first ?? openExecutor(request, context);
+      const opened = first ?? openExecutor({ ...request, problems }, context);
       first = null;
       try {
         return await (await opened).setUpOrEnd(setup);
@@ -59,7 +65,7 @@ function withoutDetails(error: unknown): unknown {
 }
 
 async function openExecutor(
-  { path, options, reporter, signal }: BeginExecutorRequest,
+  { path, options, reporter, problems, signal }: BeginExecutorRequest & { readonly problems: ProblemCounter },
   { host, clock, packageDir }: CliContext,
 ): Promise<SubprocessExecutor> {
   const file = resolve(host.cwd, path);
@@ -72,17 +78,22 @@ async function openExecutor(
     clock,
     signal,
     onNote(note) {
-      if (note.kind === "output" && options.quiet === true) return;
       // Everything that was cut off is late.
       if (note.kind === "unmatched" && signal.aborted) return;
-      tellNote(note, reporter);
+      const count = problems.add(note);
+      const isOutput = note.kind === "output" || note.kind === "unconfirmed";
+      if ((isOutput && options.quiet === true) || count > maxToldPerKind + 1) return;
+      if (count > maxToldPerKind) reporter.say("more messages of this kind are counted and not printed");
+      else tellNote(note, reporter);
     },
   });
 }
 
 function tellNote(note: ExecutorNote, { print, say }: RunReporter): void {
-  if (note.kind === "output")
-    for (const line of note.text.trimEnd().split("\n")) print(note.runId === null ? line : `[${note.runId}] ${line}`);
-  else if (note.kind === "unmatched") say(`an answer that nobody waits for (${note.why}): ${note.text}`);
-  else say(`the executor sent something that cannot be read: ${note.text}`);
+  if (note.kind === "output" || note.kind === "unconfirmed") {
+    const end = note.kind === "output" ? "" : " (unconfirmed: looks like an answer, taken for output)";
+    for (const line of note.text.trimEnd().split("\n"))
+      print(`${note.runId === null ? "" : `[${note.runId}] `}${line}${end}`);
+  } else if (note.kind === "unmatched") say(`an answer that nobody waits for (${note.why}): ${note.text}`);
+  else say(`a malformed message: ${note.text}`);
 }

@@ -72,6 +72,7 @@ export async function runExperimentFile(
       evalLimitMs: options.evalTimeout * 1000,
       evaluatesFailed: options.evaluateFailed === true,
     },
+    problems: begun.problems,
     clock,
     signal,
     forceSignal: interrupts.forceSignal,

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../base/json.ts";
+import { findDuplicateNames } from "../executor/find-duplicate-names.ts";
+import { capabilities, type DiscoverAnswer } from "../protocol.ts";
 import {
   check,
   runEval,
@@ -26,6 +28,20 @@ export const basicRules: readonly CheckRule[] = [
       const talk = subject.open();
       talk.say({ cmd: "discover" });
       await takeDiscovery(talk);
+    },
+  },
+  {
+    name: "names",
+    title: "each evaluator and each aggregate has a name of its own",
+    async run(subject) {
+      const talk = subject.open();
+      talk.say({ cmd: "discover", capabilities });
+      const answer = (await takeDiscovery(talk)) as unknown as DiscoverAnswer;
+      assert.deepEqual(
+        findDuplicateNames(answer),
+        [],
+        `the answer to discover: ${findDuplicateNames(answer).join("; ")}`,
+      );
     },
   },
   {

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import type { Clock } from "../../base/clock.ts";
+import type { Clock, Timer } from "../../base/clock.ts";
+import type { JsonText } from "../../base/json-text.ts";
 import { GatheredBytes } from "../../base/writers/gathered-bytes.ts";
 import { LineSplitter, type LineListener } from "../wire/line-splitter.ts";
 import { watchGroup } from "./watch-group.ts";
@@ -12,6 +13,8 @@ export interface ProcessOptions {
   readonly clock: Clock;
   /** A line that may hold a message. */
   readonly onLine: LineListener;
+  /** A line whose end has not come for a while. Returns how many bytes of it are messages, and read. Default: none. */
+  readonly onBegunLine?: ((source: JsonText, from: number, to: number) => number) | undefined;
   /** What is print for certain. */
   readonly onPrint: (stream: "stdout" | "stderr", text: string) => void;
   readonly onOverlong: (words: string) => void;
@@ -21,6 +24,9 @@ export interface ProcessOptions {
 
 const longestLine = 128 * 1024 * 1024;
 const longestComplaint = 2000;
+// Time to read what an executor wrote before it ended.
+const drainMs = 1000;
+const idleMs = 100;
 // What is shorter is joined sooner than copied piece by piece.
 const longPart = 4096;
 
@@ -39,6 +45,10 @@ export class ExecutorProcess {
   #isWriting = false;
   /** It answers on the private channel: what is on its stdout is print, whatever it looks like. */
   #isPrivate = false;
+  /** Answers are expected of it: one that closes the stream they come on is ended. */
+  isAnswering = false;
+  /** Why we ended it. */
+  #lostWhy: string | null = null;
   #how: string | null = null;
   #exitCode: number | null = null;
 
@@ -150,30 +160,73 @@ export class ExecutorProcess {
     const overlong = ({ bytes, head }: { bytes: number; head: string }): void =>
       onOverlong(`a line of ${bytes} bytes, which begins with ${head}`);
     const lines = new LineSplitter(longestLine, onLine, overlong);
-    const answers = new LineSplitter(
-      longestLine,
-      (source, from, to) => {
-        this.#isPrivate = true;
-        onLine(source, from, to);
-      },
-      overlong,
-    );
-    stdout?.on("data", (chunk: Buffer) =>
-      this.#isPrivate ? this.#options.onPrint("stdout", chunk.toString("utf8")) : lines.push(chunk),
-    );
-    stdout?.on("end", () => lines.end());
-    channel?.on("data", (chunk: Buffer) => answers.push(chunk));
-    channel?.on("end", () => answers.end());
+    const answers = new LineSplitter(longestLine, onLine, overlong);
+    const [watchLines, watchAnswers] = [this.#watchBegun(lines), this.#watchBegun(answers)];
+    stdout?.on("data", (chunk: Buffer) => {
+      if (this.#isPrivate) return this.#options.onPrint("stdout", chunk.toString("utf8"));
+      lines.push(chunk);
+      watchLines();
+    });
+    stdout?.on("end", () => {
+      lines.end();
+      this.#onAnswersEnd("it closed its stdout and kept running", () => !this.#isPrivate);
+    });
+    channel?.on("data", (chunk: Buffer) => {
+      this.#isPrivate = true;
+      answers.push(chunk);
+      watchAnswers();
+    });
+    channel?.on("end", () => {
+      answers.end();
+      this.#onAnswersEnd("it closed the descriptor of its answers and kept running", () => this.#isPrivate);
+    });
     stderr?.on("data", (chunk: Buffer) => this.#complain(chunk.toString("utf8")));
     // They break when the process ends, which is told by its end.
     for (const stream of this.#child.stdio) stream?.on("error", () => {});
     this.#child.on("error", (error) => this.#onGone(`it cannot be started: ${error.message}`));
-    // What it left running would hold its output open.
-    this.#child.on("exit", () => this.signal("SIGKILL"));
+    // Processes that it left running would keep its streams open.
+    this.#child.on("exit", () => {
+      this.signal("SIGKILL");
+      this.#closeStreamsSoon();
+    });
     this.#child.on("close", (code, signal) => {
       this.#exitCode = code;
-      this.#onGone(`it ended with ${signal ?? `exit code ${code}`}`);
+      this.#onGone(this.#lostWhy ?? `it ended with ${signal ?? `exit code ${code}`}`);
     });
+  }
+
+  /** Has a line that does not grow any more offered: its end may never come. */
+  #watchBegun(lines: LineSplitter): () => void {
+    const { clock, onBegunLine } = this.#options;
+    let timer: Timer | null = null;
+    const watch = (): void => {
+      const { begunBytes } = lines;
+      if (begunBytes === 0 || timer !== null || onBegunLine === undefined) return;
+      timer = clock.startTimer(idleMs, () => {
+        timer = null;
+        if (lines.begunBytes === begunBytes) lines.offerBegun(onBegunLine);
+        else watch();
+      });
+    };
+    return watch;
+  }
+
+  /** Ends an executor that can answer no more, unless it ends by itself. */
+  #onAnswersEnd(why: string, isInUse: () => boolean): void {
+    const timer = this.#options.clock.startTimer(drainMs, () => {
+      if (!this.isAnswering || !isInUse()) return;
+      this.#lostWhy = why;
+      this.signal("SIGKILL");
+    });
+    void this.#gone.promise.then(() => timer.clear());
+  }
+
+  /** Closes the streams if a process in another group keeps them open: "close" would never come. */
+  #closeStreamsSoon(): void {
+    const timer = this.#options.clock.startTimer(drainMs, () => {
+      for (const stream of this.#child.stdio) stream?.destroy();
+    });
+    void this.#gone.promise.then(() => timer.clear());
   }
 
   #complain(text: string): void {

@@ -4,7 +4,9 @@ export type ExecutorNote =
   | { readonly kind: "output"; readonly runId: string | null; readonly stream: string; readonly text: string }
   /** An answer that nobody waits for. */
   | { readonly kind: "unmatched"; readonly why: "unknown" | "duplicate" | "late"; readonly text: string }
-  /** Something that is wrong with its messages. */
-  | { readonly kind: "malformed"; readonly text: string };
+  /** A message that could not be read, or only in part. */
+  | { readonly kind: "malformed"; readonly text: string }
+  /** JSON that looks like a message and names nothing that it answers. It is taken for output of user code. */
+  | { readonly kind: "unconfirmed"; readonly runId: string | null; readonly stream: string; readonly text: string };
 
 export type ExecutorListener = (note: ExecutorNote) => void;

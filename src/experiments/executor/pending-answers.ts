@@ -1,5 +1,6 @@
 import type { RawMembers } from "../../base/raw-members.ts";
 import type { LimitedCall } from "../../engine/limit-watch.ts";
+import { taskKey } from "./read-message.ts";
 
 /** What somebody waits for. */
 export interface Pending extends LimitedCall {
@@ -43,7 +44,9 @@ export class PendingAnswers {
     return null;
   }
 
+  /** Throws if a call with the same key is pending: its waiter would never be settled. */
   add(pending: Pending): void {
+    if (this.#byKey.has(pending.key)) throw new Error(`internal error: "${pending.key}" is already pending`);
     this.#byKey.set(pending.key, pending);
   }
 
@@ -54,6 +57,17 @@ export class PendingAnswers {
     this.#byKey.delete(pending.key);
     this.#answered[this.#answerCount++ % mostRemembered] = pending.key;
     return pending;
+  }
+
+  /** Takes the call with an id if it is about that run. */
+  takeOfRun(id: number, runId: string): Pending | null {
+    const pending = this.all.find((one) => one.id === id && one.runId === runId);
+    return pending === undefined ? null : this.take(id, pending.key);
+  }
+
+  /** The evaluations of a run. */
+  evaluationsOf(runId: string): readonly Pending[] {
+    return this.all.filter((pending) => pending.runId === runId && pending.key !== taskKey(runId));
   }
 
   /** Its answer may still come, and then is nobody's. */
@@ -67,7 +81,7 @@ export class PendingAnswers {
     return this.#givenUp.size > 0;
   }
 
-  isOwed({ key }: Pending): boolean {
+  isOwed({ key }: Pick<Pending, "key">): boolean {
     return this.#givenUp.has(key);
   }
 
@@ -82,7 +96,7 @@ export class PendingAnswers {
   }
 
   #find(id: number | null, key: string | null): Pending | null {
-    if (key === null) return id === null ? this.only : (this.all.find((pending) => pending.id === id) ?? null);
+    if (key === null) return id === null ? null : (this.all.find((pending) => pending.id === id) ?? null);
     const pending = this.#byKey.get(key) ?? null;
     // An answer about something else than what its id stands for belongs nowhere.
     if (id !== null) return pending?.id === id ? pending : null;

@@ -1,17 +1,53 @@
-import { parseRaw } from "../../base/raw-json.ts";
+import { parseRaw, type RawJson } from "../../base/raw-json.ts";
 import type { RawMembers } from "../../base/raw-members.ts";
-import type { DiscoverAnswer } from "../protocol.ts";
+import type { Capability, DiscoverAnswer } from "../protocol.ts";
+import type { WireMessage } from "../wire/read-line.ts";
 import type { ExecutorNote } from "./executor-voice.ts";
-import { textOf } from "./read-outcome.ts";
+import { numberOf, textOf } from "./read-outcome.ts";
 
-/** What an answer without an id is about; null when it does not say. */
+export type ControlCommand = "discover" | "init" | "shutdown";
+
+// An answer has at least one of these. An object that only names a run is a line of somebody's log.
+const results = ["output", "score", "error", "metadata", "label", "explanation", "cancelled"];
+
+/** Whether a message is the answer to a command that is answered before anything else is asked. */
+export function answersControl(command: ControlCommand, { members }: WireMessage): boolean {
+  if (members.has("error") && !members.has("run_id")) return true;
+  return members.has(command === "discover" ? "protocol_version" : "ok");
+}
+
+/** Whether a message names what it answers, and has a result. Without a mark the result must be written out. */
+export function isAnswer({ members, isMarked }: WireMessage, used: ReadonlySet<Capability>): boolean {
+  const hasId = used.has("ids") && numberOf(members, "id") !== null;
+  const isNamed = used.has("aggregate") && textOf(members, "aggregate") !== null;
+  if (!hasId && !isNamed && textOf(members, "run_id") === null) return false;
+  const isTask = members.has("output") || members.has("error");
+  if (members.has("score") && !isTask) return hasId || isNamed || textOf(members, "evaluator") !== null;
+  return isMarked || results.some((name) => members.has(name));
+}
+
+export function taskKey(runId: string): string {
+  return `task ${runId}`;
+}
+
+/** The length keeps an id with spaces apart from a name with spaces. */
+export function evalKey(runId: string, evaluator: string): string {
+  return `eval ${runId.length} ${runId} ${evaluator}`;
+}
+
+export function aggregateKey(aggregate: string): string {
+  return `aggregate ${aggregate}`;
+}
+
+/** Returns the key of the call that an answer without an id belongs to; null if it does not name one. */
 export function keyOf(members: RawMembers): string | null {
-  const aggregate = textOf(members, "aggregate");
-  if (aggregate !== null) return `aggregate ${aggregate}`;
   const runId = textOf(members, "run_id");
-  if (runId === null) return null;
+  if (runId === null) {
+    const aggregate = textOf(members, "aggregate");
+    return aggregate === null ? null : aggregateKey(aggregate);
+  }
   const evaluator = textOf(members, "evaluator");
-  return evaluator === null ? `task ${runId}` : `eval ${runId} ${evaluator}`;
+  return evaluator === null ? taskKey(runId) : evalKey(runId, evaluator);
 }
 
 /** What an experiment has, whatever is missing or of the wrong kind. */
@@ -32,11 +68,9 @@ export function readDiscovered(members: RawMembers): DiscoverAnswer {
   };
 }
 
-/** What user code printed; null when the message is something else. */
-export function readLog(members: RawMembers): (ExecutorNote & { readonly kind: "output" }) | null {
-  const raw = members.get("log");
-  if (raw === undefined) return null;
-  const { run_id: runId, stream, text } = Object(parseRaw(raw)) as Record<string, unknown>;
+/** What user code printed, out of a log message. */
+export function readLog(log: RawJson): ExecutorNote & { readonly kind: "output" } {
+  const { run_id: runId, stream, text } = Object(parseRaw(log)) as Record<string, unknown>;
   return {
     kind: "output",
     runId: asText(runId),

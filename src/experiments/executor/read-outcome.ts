@@ -1,5 +1,5 @@
 import { parseRaw, type RawJson } from "../../base/raw-json.ts";
-import type { RawMembers } from "../../base/raw-members.ts";
+import type { MemberFlaw, RawMembers } from "../../base/raw-members.ts";
 import type { AggregateAnswer } from "../protocol.ts";
 import type { EvalOutcome, TaskOutcome } from "./executor.ts";
 
@@ -25,13 +25,25 @@ function rawOf(members: RawMembers, name: string): RawJson | null {
 /** What went wrong, in whatever form it is told; null when nothing did. */
 export function errorOf(members: RawMembers): string | null {
   const raw = rawOf(members, "error");
+  if (members.flawOf("error") === "too_deep") return `the error ${flawTexts.too_deep}`;
   if (raw === null) return null;
   const text = textOf(members, "error");
   return text === null ? raw : text === "" ? null : text;
 }
 
+const flawTexts: Readonly<Record<MemberFlaw, string>> = {
+  non_finite: "holds NaN or Infinity, which are not JSON numbers",
+  too_deep: "is nested too deep to be read",
+};
+
+/** Says what is wrong with a member; null if nothing is. */
+export function describeFlaw(members: RawMembers, name: string, whose = ""): string | null {
+  const flaw = members.flawOf(name);
+  return flaw === null ? null : `the ${name}${whose} ${flawTexts[flaw]}`;
+}
+
 export function readTaskOutcome(members: RawMembers): TaskOutcome {
-  const error = errorOf(members);
+  const error = errorOf(members) ?? describeFlaw(members, "output");
   return {
     output: error === null ? (members.get("output") ?? ("null" as RawJson)) : null,
     metadata: objectOf(members, "metadata"),
@@ -40,8 +52,8 @@ export function readTaskOutcome(members: RawMembers): TaskOutcome {
   };
 }
 
-export function readEvalOutcome(members: RawMembers, evaluator: string, hadNonFinite: boolean): EvalOutcome {
-  const error = errorOf(members) ?? (hadNonFinite ? "the score is not a finite number" : null);
+export function readEvalOutcome(members: RawMembers, evaluator: string): EvalOutcome {
+  const error = errorOf(members) ?? (members.flawOf("score") === null ? null : "the score is not a finite number");
   const score = numberOf(members, "score");
   return {
     evaluator,
@@ -58,8 +70,8 @@ function describeWrongScore(raw: RawJson | null): string | null {
   return raw === null ? null : `the score is not a number: ${raw.length > 100 ? `${raw.slice(0, 100)}…` : raw}`;
 }
 
-export function readAggregate(members: RawMembers, aggregate: string, hadNonFinite: boolean): AggregateAnswer {
-  const { score, label, explanation, metadata, error } = readEvalOutcome(members, aggregate, hadNonFinite);
+export function readAggregate(members: RawMembers, aggregate: string): AggregateAnswer {
+  const { score, label, explanation, metadata, error } = readEvalOutcome(members, aggregate);
   const parsed = metadata === null ? null : (parseRaw(metadata) as AggregateAnswer["metadata"]);
   return { id: 0, aggregate, score, label, explanation, metadata: parsed, error };
 }

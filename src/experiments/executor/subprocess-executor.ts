@@ -1,14 +1,14 @@
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { JsonText } from "../../base/json-text.ts";
-import { parseRaw, toRaw, type RawJson } from "../../base/raw-json.ts";
+import type { JsonText } from "../../base/json-text.ts";
+import { toRaw } from "../../base/raw-json.ts";
 import type { RawMembers } from "../../base/raw-members.ts";
 import { messageOf, RolloutError } from "../../base/rollout-error.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import { LimitWatch } from "../../engine/limit-watch.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import { capabilities, type AggregateAnswer, type Capability, type DiscoverAnswer } from "../protocol.ts";
-import { readLine, type WireMessage } from "../wire/read-line.ts";
+import { readBegunLine, readLine, type WireLine, type WireMessage } from "../wire/read-line.ts";
 import {
   ExecutorLost,
   type AggregateRequest,
@@ -21,10 +21,30 @@ import {
 } from "./executor.ts";
 import { ExecutorProcess } from "./executor-process.ts";
 import type { ExecutorListener, ExecutorNote } from "./executor-voice.ts";
+import { refuseDuplicateNames } from "./find-duplicate-names.ts";
 import { LastWords } from "./last-words.ts";
+import { NamelessErrors, runOfNamelessError } from "./nameless-errors.ts";
 import { PendingAnswers, type Pending, type Waiter } from "./pending-answers.ts";
-import { keyOf, readDiscovered, readLog } from "./read-message.ts";
-import { errorOf, numberOf, readAggregate, readEvalOutcome, readTaskOutcome } from "./read-outcome.ts";
+import {
+  aggregateKey,
+  answersControl,
+  evalKey,
+  isAnswer,
+  keyOf,
+  readDiscovered,
+  readLog,
+  taskKey,
+  type ControlCommand,
+} from "./read-message.ts";
+import {
+  describeFlaw,
+  errorOf,
+  numberOf,
+  readAggregate,
+  readEvalOutcome,
+  readTaskOutcome,
+  textOf,
+} from "./read-outcome.ts";
 
 /** How long an executor may take for what is not a task or an evaluation. */
 export interface ExecutorLimits {
@@ -89,8 +109,10 @@ export class SubprocessExecutor implements Executor {
   #owing: PromiseWithResolvers<void> | null = null;
   #discovered: DiscoverAnswer = { protocol_version: "1.0", evaluators: [], params: {} };
   #used: ReadonlySet<Capability> = new Set();
-  #takesOneEvaluator = false;
-  #control: PromiseWithResolvers<WireMessage> | null = null;
+  /** It marks its answers: what has no mark is output. It takes one evaluator at a time. */
+  #isMarked = false;
+  #control: { readonly command: ControlCommand; readonly answer: PromiseWithResolvers<RawMembers> } | null = null;
+  readonly #nameless = new NamelessErrors(this.#pending);
   #count = 0;
 
   private constructor(options: SubprocessOptions) {
@@ -103,6 +125,7 @@ export class SubprocessExecutor implements Executor {
     this.#process = new ExecutorProcess({
       ...options,
       onLine: (source, from, to) => this.#hear(source, from, to),
+      onBegunLine: (source, from, to) => this.#hearBegun(source, from, to),
       onPrint: (stream, text) => this.#print(stream, text),
       onOverlong: (text) => options.onNote({ kind: "malformed", text }),
       onGone: (how) => this.#onGone(how),
@@ -148,16 +171,16 @@ export class SubprocessExecutor implements Executor {
 
   runTask(request: TaskRequest): Promise<TaskOutcome> {
     const { runId, input } = request;
-    const call = { key: `task ${runId}`, runId, what: "the task", name: "", bounds: request, read: readTaskOutcome };
+    const call = { key: taskKey(runId), runId, what: "the task", name: "", bounds: request, read: readTaskOutcome };
     return this.#ask(call, `{"cmd":"run_task"${this.#nextId()},"input":${input}}\n`);
   }
 
   runEval(request: EvalRequest): Promise<EvalOutcome> {
     const { runId, evaluator: name, input } = request;
     const raw = toRaw(name);
-    const wish = this.#takesOneEvaluator ? `"evaluator":${raw}` : `"evaluators":[${raw}]`;
-    const key = `eval ${runId} ${name}`;
-    const call = { key, runId, what: `evaluator "${name}"`, name, bounds: request, read: readEvaluation };
+    const wish = this.#isMarked ? `"evaluator":${raw}` : `"evaluators":[${raw}]`;
+    const key = evalKey(runId, name);
+    const call = { key, runId, what: `evaluator "${name}"`, name, bounds: request, read: readEvalOutcome };
     return this.#ask(call, `{"cmd":"run_eval"${this.#nextId()},"input":${input},${wish}}\n`);
   }
 
@@ -165,12 +188,13 @@ export class SubprocessExecutor implements Executor {
     const { aggregate: name, resultsPath, params } = request;
     if (!this.#used.has("aggregate")) throw new Error("the executor takes no aggregates");
     const input = `{"results_path":${toRaw(resultsPath)},"params":${params}}`;
-    const key = `aggregate ${name}`;
-    const call = { key, runId: null, what: `aggregate "${name}"`, name, bounds: request, read: readWhole };
+    const key = aggregateKey(name);
+    const call = { key, runId: null, what: `aggregate "${name}"`, name, bounds: request, read: readAggregate };
     return this.#ask(call, `{"cmd":"run_aggregate"${this.#nextId()},"aggregate":${toRaw(name)},"input":${input}}\n`);
   }
 
   async shutdown(): Promise<void> {
+    this.#process.isAnswering = false;
     if (this.#process.how === null) {
       await this.#tell("shutdown", '{"cmd":"shutdown"}', this.#options.limits.shutdownMs).catch(() => {});
       this.#process.endInput();
@@ -205,32 +229,33 @@ export class SubprocessExecutor implements Executor {
     const extras = used.length === 0 ? {} : { capabilities: used, heartbeat_ms: heartbeatMs };
     const params = { ...this.#discovered.params, ...inheritedParams(this.#discovered, inherited), ...given };
     const init = { cmd: "init", max_workers: maxWorkers, params, ...extras };
-    const answer = await this.#tell("init", JSON.stringify(init), this.#options.limits.initMs);
-    if (answer.members.get("ok") !== "true")
-      throw this.#unusable(`it refused to be set up: ${errorOf(answer.members) ?? "without a reason"}`);
+    // It may use them as soon as it has read this.
     this.#used = new Set(used);
+    const answer = await this.#tell("init", JSON.stringify(init), this.#options.limits.initMs);
+    if (answer.get("ok") !== "true")
+      throw this.#unusable(`it refused to be set up: ${errorOf(answer) ?? "without a reason"}`);
   }
 
   async #discover(): Promise<void> {
     const { limits } = this.#options;
     const wish = `{"cmd":"discover","capabilities":${toRaw(capabilities)}}`;
-    const { members } = await this.#tell("discover", wish, limits.discoverMs);
+    const members = await this.#tell("discover", wish, limits.discoverMs);
     const complaint = errorOf(members);
     if (complaint !== null) throw this.#unusable(`it cannot load the experiment: ${complaint}`);
     this.#discovered = readDiscovered(members);
-    this.#takesOneEvaluator = members.has("__cat__");
+    refuseDuplicateNames(this.#discovered);
   }
 
   /** Sends a command that is answered before anything else is asked. */
-  async #tell(what: string, line: string, limitMs: number): Promise<WireMessage> {
+  async #tell(what: ControlCommand, line: string, limitMs: number): Promise<RawMembers> {
     const { clock, signal } = this.#options;
     using deadline = startDeadline({ clock, limitMs, parent: what === "shutdown" ? null : signal, what });
-    const control = Promise.withResolvers<WireMessage>();
-    this.#control = control;
+    const answer = Promise.withResolvers<RawMembers>();
+    this.#control = { command: what, answer };
     try {
       if (this.#process.how !== null) throw new ExecutorLost(this.#process.how);
       this.#process.write(line);
-      return await raceWithSignal(control.promise, deadline.signal, () => {});
+      return await raceWithSignal(answer.promise, deadline.signal, () => {});
     } catch (error) {
       if (error instanceof ExecutorLost) throw this.#unusable(`${what}: ${error.message}`);
       if (!signal.aborted && deadline.signal.aborted) throw this.#unusable(`${what}: ${messageOf(error)}`);
@@ -292,6 +317,8 @@ export class SubprocessExecutor implements Executor {
   /** Nobody waits for its answer any more. */
   #end(pending: Pending, reason: unknown): void {
     this.#giveUp(pending);
+    for (const members of this.#nameless.drop(pending.runId ?? ""))
+      this.#hearUnmatched(keyOf(members), errorOf(members) ?? "");
     release(pending)?.reject(reason);
   }
 
@@ -306,34 +333,79 @@ export class SubprocessExecutor implements Executor {
   }
 
   #hear(source: JsonText, from: number, to: number): void {
-    const { message, printed } = readLine(source, from, to);
-    if (printed.trim() !== "") this.#print("stdout", `${printed}\n`);
-    if (message === null) return;
-    const { members } = message;
-    if (members.has("heartbeat")) return;
-    const log = readLog(members);
-    if (log !== null) return this.#note(log);
-    if (members.has("data") && !members.has("run_id")) return this.#hearList(members.get("data"));
-    if (this.#control !== null && isControl(members)) return this.#control.resolve(message);
-    if (!this.#hearAnswer(message)) this.#hearUnmatched(keyOf(members), source.slice(from, to));
+    this.#hearParts(source, readLine(source, from, to));
   }
 
-  /** Several answers at once. */
-  #hearList(data: RawJson | undefined): void {
-    const list: unknown = data === undefined ? [] : parseRaw(data);
-    for (const entry of Array.isArray(list) ? list : []) {
-      const source = JsonText.of(JSON.stringify(entry));
-      this.#hear(source, 0, source.length);
+  /** Takes the messages out of a line whose end does not come. */
+  #hearBegun(source: JsonText, from: number, to: number): number {
+    const line = readBegunLine(source, from, to);
+    this.#hearParts(source, line);
+    return line.end - from;
+  }
+
+  #hearParts(source: JsonText, { messages, printed, isTorn }: WireLine): void {
+    if (printed.trim() !== "") this.#print("stdout", `${printed}\n`);
+    if (isTorn) this.#noteMalformed(`messages were cut off or written into each other: ${printed}`);
+    for (const message of messages) {
+      if (this.#take(message, source)) continue;
+      const text = source.slice(message.from, message.to);
+      this.#note({ kind: "unconfirmed", runId: this.#pending.only?.runId ?? null, stream: "stdout", text });
     }
   }
 
-  /** False when nobody waits for it. */
-  #hearAnswer({ members, hadNonFinite }: WireMessage): boolean {
-    const pending = this.#pending.take(numberOf(members, "id"), keyOf(members));
-    if (pending === null) return false;
-    if (hadNonFinite) members.add(nonFiniteMark, "true" as RawJson);
-    release(pending)?.resolve(members);
+  /** False for a message that is not confirmed: it has no mark where one is due, or names nothing that it answers. */
+  #take(message: WireMessage, source: JsonText): boolean {
+    const { members, isMarked } = message;
+    if (this.#isMarked && !isMarked) return false;
+    const log = members.get("log");
+    if (log?.startsWith("{") === true && this.#used.has("log")) this.#note(readLog(log));
+    else if (members.get("heartbeat")?.startsWith("{") === true && this.#used.has("heartbeat")) return true;
+    else if (this.#control !== null && answersControl(this.#control.command, message)) this.#settleControl(message);
+    else if (!isAnswer(message, this.#used)) return false;
+    else if (!this.#hearAnswer(members))
+      this.#hearUnmatched(keyOf(members), source.slice(message.from, Math.min(message.to, message.from + shownWords)));
     return true;
+  }
+
+  #settleControl({ members, isMarked }: WireMessage): void {
+    if (this.#control?.command === "discover") {
+      this.#isMarked = isMarked;
+      this.#process.isAnswering = true;
+    }
+    this.#control?.answer.resolve(members);
+    this.#control = null;
+  }
+
+  /** False when nobody waits for it. */
+  #hearAnswer(members: RawMembers): boolean {
+    const id = this.#used.has("ids") ? numberOf(members, "id") : null;
+    const pending = this.#pending.take(id, keyOf(members));
+    if (pending !== null) this.#settle(pending, members);
+    else if (!this.#hearNameless(id, members)) return false;
+    if (this.#nameless.isEmpty) return true;
+    for (const [waiting, error] of this.#nameless.take(textOf(members, "run_id") ?? ""))
+      if (this.#pending.take(null, waiting.key) !== null) this.#settle(waiting, error);
+    return true;
+  }
+
+  /** An error that names a run and no evaluator may answer an evaluation. False when it does not. */
+  #hearNameless(id: number | null, members: RawMembers): boolean {
+    const runId = runOfNamelessError(members);
+    if (runId === null) return false;
+    if (id === null) return this.#nameless.hold(runId, members);
+    const pending = this.#pending.takeOfRun(id, runId);
+    if (pending !== null) this.#settle(pending, members);
+    return pending !== null;
+  }
+
+  #settle(pending: Pending, members: RawMembers): void {
+    for (const name of members.flawed) {
+      const words = describeFlaw(members, name, ` of ${pending.runId ?? pending.what}`) ?? "";
+      const isFatal = name === "output" || name === "score";
+      const what = members.flawOf(name) === "non_finite" ? "; stored as text" : "; left out";
+      this.#noteMalformed(isFatal ? words : words + what);
+    }
+    release(pending)?.resolve(members);
   }
 
   #hearUnmatched(key: string | null, line: string): void {
@@ -349,7 +421,11 @@ export class SubprocessExecutor implements Executor {
     this.#note({ kind: "output", runId: this.#pending.only?.runId ?? null, stream, text });
   }
 
-  #note(note: ExecutorNote & { readonly kind: "output" }): void {
+  #noteMalformed(text: string): void {
+    this.#options.onNote({ kind: "malformed", text: text.slice(0, shownWords) });
+  }
+
+  #note(note: ExecutorNote & { readonly kind: "output" | "unconfirmed" }): void {
     this.#words.add(this.#options.clock.monotonic(), note.text);
     this.#options.onNote(note);
   }
@@ -358,15 +434,16 @@ export class SubprocessExecutor implements Executor {
     const words = this.#words.since(Math.min(...this.#pending.all.map(({ dueAt, limitMs }) => dueAt - limitMs)));
     const how = words === "" ? ended : `${ended}; its last words: ${words}`;
     this.#how = how;
+    // Before its calls are rejected: they would be sent to it again, and counted as lost twice.
+    this.#gone.resolve(how);
     const error = new ExecutorLost(how);
     this.#limits[Symbol.dispose]();
     this.#unfollow(new Set());
-    this.#control?.reject(error);
+    this.#control?.answer.reject(error);
     for (const pending of this.#pending.all) {
       this.#pending.giveUp(pending);
       release(pending)?.reject(error);
     }
-    this.#gone.resolve(how);
   }
 
   #unusable(message: string): RolloutError {
@@ -377,25 +454,11 @@ export class SubprocessExecutor implements Executor {
   }
 }
 
-const nonFiniteMark = "rollout_non_finite";
-
-function readEvaluation(members: RawMembers, name: string): EvalOutcome {
-  return readEvalOutcome(members, name, members.has(nonFiniteMark));
-}
-
-function readWhole(members: RawMembers, name: string): AggregateAnswer {
-  return readAggregate(members, name, members.has(nonFiniteMark));
-}
-
 /** Tables that have outgrown their place still point to what stood in them: it may not hold on to a whole run. */
 function release(pending: Pending): Waiter | null {
   const { waiter } = pending;
   pending.waiter = null;
   return waiter;
-}
-
-function isControl(members: RawMembers): boolean {
-  return members.has("ok") || members.has("protocol_version") || (members.has("error") && !members.has("run_id"));
 }
 
 /** A file that declares its parameters may refuse others. */

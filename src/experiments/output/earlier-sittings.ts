@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { RunRecord } from "../../store/run-store.ts";
+import { ProblemCounter, type ProtocolProblems } from "../executor/protocol-problems.ts";
 import type { Scoring, WholeAnswer } from "../run/experiment-tally.ts";
 import { readPlan } from "./plan-experiment.ts";
 
@@ -11,6 +12,7 @@ export interface EarlierSittings {
   readonly evaluators: readonly string[];
   readonly aggregates: readonly WholeAnswer[];
   readonly scorings: readonly Scoring[];
+  readonly protocolProblems: ProtocolProblems;
   /** Of its runs, without what was scored anew; null where nobody knows. */
   readonly durationSec: number | null;
   readonly sittings: number;
@@ -28,6 +30,7 @@ export function readEarlierSittings(record: RunRecord): EarlierSittings {
     evaluators: [...new Set([...evaluators, ...later])],
     aggregates: listOf(summary["aggregates"]).map(readAggregate),
     scorings: listOf(summary["scorings"]).map(readScoring),
+    protocolProblems: new ProblemCounter().totalWith(objectOf(summary["protocol_problems"])),
     durationSec: typeof durationSec === "number" ? durationSec : null,
     sittings: typeof sittings === "number" ? sittings : 1,
   };

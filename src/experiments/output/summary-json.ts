@@ -30,6 +30,7 @@ export function summaryJson(summary: ExperimentSummary): JsonObject {
       evaluators: [...evaluators],
       params,
     })),
+    protocol_problems: summary.protocolProblems,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
+import { describeProblems } from "../executor/protocol-problems.ts";
 import type { RunHead, Unit, UnitFailure, WholeMark } from "../../store/run.ts";
 import type { PlannedRun } from "./example.ts";
 import type { FinishedRun } from "./experiment-run.ts";
@@ -96,10 +97,15 @@ export function toWholeMark(answer: WholeAnswer, scorings: readonly Scoring[]): 
   };
 }
 
-/** What else people should know of an experiment: how often it was scored anew, and by what. */
-export function describeNotes({ scorings }: Pick<ExperimentSummary, "scorings">): string[] {
-  return scorings.map(
+/** What else people should know of an experiment: how often it was scored anew and by what, and protocol problems. */
+export function describeNotes({
+  scorings,
+  protocolProblems,
+}: Pick<ExperimentSummary, "scorings" | "protocolProblems">): string[] {
+  const problems = describeProblems(protocolProblems);
+  const scored = scorings.map(
     ({ at, file, evaluators }) =>
       `scored anew ${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC by ${file}: ${evaluators.join(", ")}`,
   );
+  return problems === null ? scored : [...scored, problems];
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { RunListener } from "../../store/run.ts";
 import { messageOf } from "../../base/rollout-error.ts";
+import { ProblemCounter, type ProtocolProblems } from "../executor/protocol-problems.ts";
 import type { AggregateAnswer } from "../protocol.ts";
 import type { EarlierSittings } from "../output/earlier-sittings.ts";
 import {
@@ -52,6 +53,8 @@ export interface ExperimentSummary {
   /** How often it was taken up. */
   readonly sittings: number;
   readonly scorings: readonly Scoring[];
+  /** Messages of executors that were no answers, in all sessions. */
+  readonly protocolProblems: ProtocolProblems;
   readonly error: string | null;
   /** What was thrown, when there is an error. */
   readonly cause: unknown;
@@ -67,6 +70,7 @@ export interface TallyOptions extends ExperimentNames {
   readonly notes: readonly string[];
   /** Commands worth typing next. */
   readonly next: (counts: ExperimentCounts) => readonly string[];
+  readonly problems?: ProblemCounter | undefined;
   readonly clock: Clock;
   /** Null when nobody listens: nothing is put into words then. */
   readonly onEvent: RunListener | null;
@@ -135,6 +139,7 @@ export class ExperimentTally {
 
   end({ cause, isCancelled, aggregates }: ExperimentEnd): ExperimentSummary {
     const { id, location, total, clock, onEvent, params, earlier, scoring, next } = this.#options;
+    const { problems = new ProblemCounter() } = this.#options;
     const now = clock.now();
     const error = cause === null ? null : messageOf(cause);
     const fresh = aggregates.map((answer) => ({ ...answer, asOf: now }));
@@ -153,6 +158,7 @@ export class ExperimentTally {
       params,
       ...this.#measure(),
       scorings,
+      protocolProblems: problems.totalWith(earlier?.protocolProblems ?? {}),
       error,
       cause,
       location,

@@ -23,7 +23,7 @@ export class AnswerChannel {
 
   constructor(channel: ServeChannel) {
     this.#channel = channel;
-    channel.redirect((stream, text) => this.#print(stream, text));
+    channel.redirect((stream, text) => this.print(stream, text));
     channel.onExit(() => this.#takeReady());
   }
 
@@ -38,6 +38,15 @@ export class AnswerChannel {
     this.#ready += `${JSON.stringify(this.isMarked ? { __cat__: 1, ...message } : message)}\n`;
   }
 
+  /** Sends what user code printed in the run that is under way. */
+  print(stream: "stdout" | "stderr", text: string): void {
+    const runId = this.#runs.getStore() ?? null;
+    if (this.usesLog) return this.say({ log: { run_id: runId, stream, text } });
+    if (runId === null) return this.#channel.writeError(text);
+    const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+    this.#channel.writeError(lines.map((line) => `[${runId}] ${line}\n`).join(""));
+  }
+
   flush(): void {
     const text = this.#takeReady();
     if (text !== "") this.#channel.write(text);
@@ -47,13 +56,5 @@ export class AnswerChannel {
     const text = this.#ready;
     this.#ready = "";
     return text;
-  }
-
-  #print(stream: "stdout" | "stderr", text: string): void {
-    const runId = this.#runs.getStore() ?? null;
-    if (this.usesLog) return this.say({ log: { run_id: runId, stream, text } });
-    if (runId === null) return this.#channel.writeError(text);
-    const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
-    this.#channel.writeError(lines.map((line) => `[${runId}] ${line}\n`).join(""));
   }
 }

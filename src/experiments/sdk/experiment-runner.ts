@@ -9,6 +9,7 @@ import type { Executor, ExecutorCallOptions, InitRequest } from "./executor.ts";
 import type { AggregateCall, EvaluatorCall, Experiment, TaskCall } from "./experiment-definition.ts";
 import { findNotJson } from "./find-not-json.ts";
 import { findWrongParam } from "./find-wrong-param.ts";
+import { metadataJson } from "./metadata-json.ts";
 import { readEvaluation, type ReadEvaluation } from "./read-evaluation.ts";
 import { readRunRecords } from "./run-records.ts";
 import { splitMetadata } from "./task-output.ts";
@@ -18,13 +19,15 @@ export class ExperimentRunner implements Executor {
   /** Off where every evaluation tells its run. */
   remembersRuns = true;
   readonly #experiment: Experiment;
+  readonly #warn: (text: string) => void;
   /** By example; null where there were several. */
   readonly #runOf = new Map<string, string | null>();
   readonly #open = new Set<Promise<unknown>>();
   #params: JsonObject;
 
-  constructor(experiment: Experiment) {
+  constructor(experiment: Experiment, warn: (text: string) => void) {
     checkDefinition(experiment);
+    this.#warn = warn;
     this.#experiment = experiment;
     this.#params = experiment.params ?? {};
   }
@@ -72,7 +75,7 @@ export class ExperimentRunner implements Executor {
         return {
           run_id: runId,
           output: toJson(output ?? null).json,
-          metadata: { ...metadata, ...time() },
+          metadata: { ...metadataJson(metadata, runId, this.#warn), ...time() },
           error: null,
         };
       } catch (error) {
@@ -103,7 +106,7 @@ export class ExperimentRunner implements Executor {
       names.map(async (evaluator) => ({
         run_id: runId,
         evaluator,
-        ...(await this.#mark("evaluator", this.#experiment.evaluators, evaluator, call)),
+        ...(await this.#mark("evaluator", this.#experiment.evaluators, evaluator, call, runId)),
       })),
     );
   }
@@ -117,7 +120,7 @@ export class ExperimentRunner implements Executor {
       results: readRunRecords(input.results_path),
       ...this.#shared(input.params, options),
     };
-    return { aggregate, ...(await this.#mark("aggregate", this.#experiment.aggregates, aggregate, call)) };
+    return { aggregate, ...(await this.#mark("aggregate", this.#experiment.aggregates, aggregate, call, aggregate)) };
   }
 
   async shutdown(): Promise<protocol.ShutdownAnswer> {
@@ -130,14 +133,15 @@ export class ExperimentRunner implements Executor {
     known: Readonly<Record<string, (call: Call) => Parameters<typeof readEvaluation>[0] | Promise<Evaluated>>> = {},
     name: string,
     call: Call,
-  ): Promise<ReadEvaluation & { readonly error: string | null; readonly cancelled?: true }> {
+    whose: string,
+  ): Promise<Mark & { readonly error: string | null; readonly cancelled?: true }> {
     return this.#track(async () => {
       const time = startTime();
       try {
         const evaluate = Object.hasOwn(known, name) ? known[name] : undefined;
         if (evaluate === undefined) throw new Error(describeUnknown(kind, name, Object.keys(known)));
         const { metadata, ...read } = readEvaluation(await evaluate(call));
-        return { ...read, metadata: { ...metadata, ...time() }, error: null };
+        return { ...read, metadata: { ...metadataJson(metadata, whose, this.#warn), ...time() }, error: null };
       } catch (error) {
         return { score: null, label: null, metadata: time(), error: wordsOf(error), ...cancelled(call.signal) };
       }
@@ -167,6 +171,8 @@ export class ExperimentRunner implements Executor {
     }
   }
 }
+
+type Mark = Omit<ReadEvaluation, "metadata"> & { readonly metadata: JsonObject };
 
 type Evaluated = Parameters<typeof readEvaluation>[0];
 

@@ -1,6 +1,4 @@
 import { inspect } from "node:util";
-import type { JsonObject } from "../../base/json.ts";
-import { toJson } from "../../base/to-json.ts";
 import type { Evaluation } from "./experiment-definition.ts";
 
 /** What an evaluator said, as it goes into an answer. */
@@ -8,7 +6,8 @@ export interface ReadEvaluation {
   readonly score: number | null;
   readonly label: string | null;
   readonly explanation?: string;
-  readonly metadata: JsonObject;
+  /** As it was returned. */
+  readonly metadata: unknown;
 }
 
 /** Reads what an evaluator returned; throws for what is no mark. */
@@ -21,7 +20,7 @@ export function readEvaluation(evaluation: Evaluation | boolean | undefined): Re
     score: readScore(score),
     label: label ?? null,
     ...(explanation === undefined ? {} : { explanation }),
-    metadata: toJson(metadata ?? {}).json as JsonObject,
+    metadata: metadata ?? {},
   };
 }
 

@@ -9,6 +9,7 @@ import { toJson } from "../../base/to-json.ts";
 import type { RunListener } from "../../store/run.ts";
 import { chooseCommand } from "../executor/choose-command.ts";
 import type { ExecutorNote } from "../executor/executor-voice.ts";
+import { ProblemCounter } from "../executor/protocol-problems.ts";
 import type { PoolMember } from "../executor/executor-pool.ts";
 import { defaultLimits, type StartRequest } from "../executor/start-request.ts";
 import { SubprocessExecutor } from "../executor/subprocess-executor.ts";
@@ -20,9 +21,9 @@ import type { ExperimentSummary } from "../run/experiment-tally.ts";
 import { checkRunRequest } from "./check-run-request.ts";
 import { adoptExecutor } from "./adopt-executor.ts";
 import { openCollectedOutput } from "./collected-output.ts";
-import { createExecutor } from "./create-executor.ts";
 import type { Executor } from "./executor.ts";
 import type { Experiment } from "./experiment-definition.ts";
+import { ExperimentRunner } from "./experiment-runner.ts";
 import type { RunRecord } from "./run-records.ts";
 
 /** An example that is given in code. */
@@ -92,7 +93,12 @@ export async function runExperiment<Params extends JsonObject>(
   for (const [name, value] of Object.entries({ maxWorkers, repetitions }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw new RolloutError("usage_invalid", `${name} must be a whole number from 1, not ${value}`);
-  const { signal, onNote = () => {} } = request;
+  const { signal } = request;
+  const problems = new ProblemCounter();
+  const onNote = (note: ExecutorNote): void => {
+    problems.add(note);
+    request.onNote?.(note);
+  };
   const examples = await openGiven(request.examples, place.host.cwd, signal);
   const output = openCollectedOutput();
   const params = toJson(request.params ?? {}).json as JsonObject;
@@ -117,6 +123,7 @@ export async function runExperiment<Params extends JsonObject>(
       output.arrange(evaluators);
       return output;
     },
+    problems,
     clock: place.clock,
     signal,
     onEvent: request.onEvent ?? null,
@@ -128,7 +135,11 @@ function chooseStart<Params extends JsonObject>(
   choice: ExecutorChoice<Params>,
   { host, packageDir }: ExperimentPlace,
 ): (request: StartRequest) => Promise<PoolMember> {
-  if ("experiment" in choice) return (request) => adoptExecutor(createExecutor(choice.experiment), request);
+  if ("experiment" in choice)
+    return (request) => {
+      const warn = (text: string): void => request.onNote({ kind: "malformed", text });
+      return adoptExecutor(new ExperimentRunner(choice.experiment as unknown as Experiment, warn), request);
+    };
   if ("executor" in choice) return (request) => adoptExecutor(choice.executor, request);
   const { env, cwd, execPath } = host;
   const command =

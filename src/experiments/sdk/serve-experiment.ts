@@ -26,8 +26,8 @@ class ExperimentServer {
   #isClosing = false;
 
   constructor(experiment: Experiment, channel: ServeChannel) {
-    this.#runner = new ExperimentRunner(experiment);
     this.#answers = new AnswerChannel(channel);
+    this.#runner = new ExperimentRunner(experiment, (text) => this.#answers.print("stderr", `${text}\n`));
   }
 
   async serve(input: NodeJS.ReadableStream): Promise<void> {

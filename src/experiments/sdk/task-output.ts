@@ -1,5 +1,4 @@
 import type { JsonObject } from "../../base/json.ts";
-import { toJson } from "../../base/to-json.ts";
 
 // An experiment may bring its own copy of this package.
 const brand = Symbol.for("rollout-eval.TaskOutput");
@@ -15,8 +14,8 @@ export function withMetadata(output: unknown, metadata: JsonObject): unknown {
 }
 
 /** The output and the metadata of what a task answered. */
-export function splitMetadata(answer: unknown): { readonly output: unknown; readonly metadata: JsonObject } {
+export function splitMetadata(answer: unknown): { readonly output: unknown; readonly metadata: unknown } {
   if (typeof answer !== "object" || answer === null || !(brand in answer)) return { output: answer, metadata: {} };
   const { output, [brand]: metadata } = answer as TaskOutput;
-  return { output, metadata: toJson(metadata).json as JsonObject };
+  return { output, metadata };
 }

@@ -80,6 +80,7 @@ function summary(id: string, more: Partial<ExperimentSummary> = {}): ExperimentS
     durationSec: 1.5,
     sittings: 1,
     scorings: [],
+    protocolProblems: { unknown: 0, duplicate: 0, late: 0, malformed: 0, unconfirmed: 0 },
     error: null,
     cause: null,
     firstFailure: null,

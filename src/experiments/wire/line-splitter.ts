@@ -47,6 +47,20 @@ export class LineSplitter {
     if (Math.max(from, end) < chunk.length) this.#keep(chunk.subarray(Math.max(from, end)));
   }
 
+  /** How many bytes of a line have come whose end is still to come. */
+  get begunBytes(): number {
+    return this.#bytes;
+  }
+
+  /** Offers the line whose end is still to come. The listener returns how many bytes it took; they are gone from the line. */
+  offerBegun(take: (source: JsonText, from: number, to: number) => number): void {
+    if (this.#bytes === 0 || this.#held !== this.#bytes) return;
+    const taken = take(JsonText.ofLines(Buffer.concat([this.#room.subarray(0, this.#held), lineEnd])), 0, this.#held);
+    this.#room.copyWithin(0, taken, this.#held);
+    this.#held -= taken;
+    this.#bytes = this.#held;
+  }
+
   /** What stands after the last line end is a line too. */
   end(): void {
     if (this.#bytes === 0) return;

@@ -1,57 +1,92 @@
-import { JsonText } from "../../base/json-text.ts";
+import type { JsonText } from "../../base/json-text.ts";
 import { RawMembers } from "../../base/raw-members.ts";
 
-/** A message of an executor: its members as they are written. */
+/** A JSON object that has what messages of an executor have. */
 export interface WireMessage {
   readonly members: RawMembers;
-  /** It had numbers that JSON lacks; they became null. */
-  readonly hadNonFinite: boolean;
+  /** It has the mark `__cat__`, or the list does that it stands in. */
+  readonly isMarked: boolean;
+  readonly from: number;
+  readonly to: number;
 }
 
-/** What one line of an executor holds: what user code printed, and at most one message. */
+/** The messages in a line of an executor, and the text around them. */
 export interface WireLine {
-  readonly message: WireMessage | null;
-  /** Before and after the message, or the whole line. */
+  readonly messages: readonly WireMessage[];
   readonly printed: string;
+  /** The text has parts of a message that was cut off, or that another one was written into. */
+  readonly isTorn: boolean;
 }
 
-// Only what has one of these is a message; other JSON is what a program printed.
+// Only an object with one of these can be a message.
 const marks = ["run_id", "evaluator", "ok", "protocol_version", "error", "log", "heartbeat", "aggregate", "data"];
-// Text that is full of brackets is not worth more looks than this.
-const mostTries = 64;
-const nonFinite = /"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g;
+const minTries = 64;
+// Brackets that begin no object are tried as long as that costs no more than reading this many bytes.
+const maxTriedBytes = 1 << 26;
+const tornPart = /"(?:run_id|__cat__)"\s*:/;
 
-/** Reads a line: a message alone, a message with text around it that had no line end, or text. */
+/** Reads a line: messages, with or without text around them that had no line end, or text. */
 export function readLine(source: JsonText, from: number, to: number): WireLine {
-  const whole = source.scanObject(from, to);
-  if (whole !== null && isMessage(whole)) return { message: { members: whole, hadNonFinite: false }, printed: "" };
-  if (whole !== null) return { message: null, printed: source.slice(from, to) };
-  return readAmong(source, from, to) ?? readNonFinite(source.slice(from, to));
+  const members = source.scanObject(from, to);
+  if (members === null) return readAmong(source, from, to, true);
+  if (!isMessage(members)) return { messages: [], printed: source.slice(from, to), isTorn: false };
+  return { messages: expandList(source, toMessage(members, from, to)), printed: "", isTorn: false };
 }
 
-function readAmong(source: JsonText, from: number, to: number): WireLine | null {
+/**
+ * Reads the messages at the beginning of a line whose end is still to come. The text is what stands before the last of
+ * them. An object that is not complete ends the reading: those inside it are parts of it.
+ */
+export function readBegunLine(source: JsonText, from: number, to: number): WireLine & { readonly end: number } {
+  return readAmong(source, from, to, false);
+}
+
+/** `end` is where the last message ends. */
+function readAmong(source: JsonText, from: number, to: number, isWhole: boolean): WireLine & { readonly end: number } {
+  const messages: WireMessage[] = [];
+  let line = { messages, printed: "", isTorn: false, end: from };
+  let printed = "";
+  let isTorn = false;
+  let done = from;
+  let tries = isWhole ? Math.max(minTries, Math.floor(maxTriedBytes / (to - from))) : 1;
   let at = source.find("{", from, to);
-  for (let tries = 0; at !== -1 && tries < mostTries; tries++, at = source.find("{", at + 1, to)) {
+  while (at !== -1 && tries > 0) {
     const members = new RawMembers();
-    const end = source.scanObjectAt(at, members);
-    if (end !== -1 && isMessage(members))
-      return { message: { members, hadNonFinite: false }, printed: source.slice(from, at) + source.slice(end, to) };
+    const end = source.scanFlawedObjectAt(at, members);
+    if (end === -1) {
+      tries--;
+      at = source.find("{", at + 1, to);
+      continue;
+    }
+    const before = source.slice(done, at);
+    isTorn ||= tornPart.test(before);
+    printed += before;
+    if (isMessage(members)) {
+      messages.push(...expandList(source, toMessage(members, at, end)));
+      line = { messages, printed, isTorn, end };
+    } else printed += source.slice(at, end);
+    done = end;
+    at = source.find("{", end, to);
   }
-  return null;
+  if (!isWhole) return line;
+  const rest = source.slice(done, to);
+  return { ...line, printed: printed + rest, isTorn: isTorn || tornPart.test(rest) };
 }
 
-function readNonFinite(line: string): WireLine {
-  const text = { message: null, printed: line };
-  if (!line.includes("NaN") && !line.includes("Infinity")) return text;
-  const mended = line.replace(nonFinite, (token) => (token.startsWith('"') ? token : "null"));
-  if (mended === line) return text;
-  const source = JsonText.of(mended);
-  const whole = source.scanObject(0, source.length);
-  if (whole !== null && isMessage(whole)) return { message: { members: whole, hadNonFinite: true }, printed: "" };
-  const read = readAmong(source, 0, source.length);
-  return read?.message ? { message: { ...read.message, hadNonFinite: true }, printed: read.printed } : text;
+/** The answers in a message that is a list of them; any other is itself. */
+function expandList(source: JsonText, message: WireMessage): readonly WireMessage[] {
+  const { members, isMarked, from, to } = message;
+  if (!members.has("data") || members.has("run_id")) return [message];
+  const inner = readAmong(source, source.find("{", from) + 1, to, true);
+  const entries = inner.messages.filter((entry) => entry.members.has("run_id"));
+  return entries.length === 0 ? [message] : entries.map((entry) => (isMarked ? { ...entry, isMarked } : entry));
+}
+
+function toMessage(members: RawMembers, from: number, to: number): WireMessage {
+  return { members, isMarked: members.has("__cat__"), from, to };
 }
 
 function isMessage(members: RawMembers): boolean {
-  return marks.some((mark) => members.has(mark));
+  if (marks.some((mark) => members.has(mark))) return true;
+  return members.has("id") && (members.has("output") || members.has("score"));
 }

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextvars import Context as Variables
 from typing import Any
 
 from .context import Cancelled, Context, current_run
-from .encode import NotJson, encode
+from .encode import NotJson, encode, encode_metadata
 from .function import Function
 from .messages import Example, TaskOutput
 from .params import Params
@@ -189,9 +190,17 @@ class Call:
         else:
             score, label = value if value is not None else (None, None)
             result = encode({**self.head, "score": score, "label": label})
-        own = f"{encode({'metadata': metadata})[1:-2]}," if metadata else '"metadata":{'
+        own = f'"metadata":{self._metadata(metadata)[:-1]},' if metadata else '"metadata":{'
         end = '"error":null' if error is None and not more else encode({"error": error, **more})[1:-1]
         return f"{result[:-1]},{own}{times}}},{end}}}"
+
+    def _metadata(self, metadata: dict[str, Any]) -> str:
+        text, had_non_finite = encode_metadata(metadata)
+        if had_non_finite:
+            whose = self.context.run_id or self.function.name
+            words = "holds NaN or Infinity, which are not JSON numbers; stored as text"
+            sys.stderr.write(f"the metadata of {whose} {words}\n")
+        return text
 
 
 def run_in(variables: Variables, call: Call) -> str:
@@ -211,7 +220,6 @@ def describe(error: BaseException) -> str:
 
 def report_trace(error: BaseException) -> None:
     """Prints where an error came from, without our own frames, where the run's prints go."""
-    import sys
     import traceback
 
     frames = error.__traceback__

@@ -27,6 +27,29 @@ def encode(value: object) -> str:
         raise NotJson(_locate(value) or str(error)) from None
 
 
+def encode_metadata(metadata: object) -> tuple[str, bool]:
+    """Metadata as JSON, and whether it held NaN or infinities: they become text."""
+    try:
+        return encode(metadata), False
+    except NotJson:
+        try:
+            return encode(_with_text(metadata)), True
+        except RecursionError:
+            raise NotJson("it is nested too deeply, or holds itself") from None
+
+
+def _with_text(value: object) -> Any:
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else json.dumps(value)
+    if isinstance(value, dict):
+        return {key: _with_text(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_text(inner) for inner in value]
+    return _with_text(to_plain(value))
+
+
 def to_plain(value: object) -> Any:
     """What stands for an object that JSON has no form for; raises `NotJson` when nothing does."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -90,10 +90,21 @@ def aggregate(function: F | None = None, /, *, name: str | None = None) -> F | C
     return _register("aggregate", current.aggregates, function, name)
 
 
+def add_function(registered: dict[str, Function], entry: Function) -> None:
+    """Adds a function under its name; raises `ExperimentError` if another one has it."""
+    before = registered.get(entry.name)
+    # In a notebook or a shell a function is defined again to replace it.
+    if before is not None and "__file__" in getattr(entry.call, "__globals__", {"__file__": ""}):
+        raise ExperimentError(
+            f'two {entry.kind}s are named "{entry.name}": {before.place} and {entry.place};'
+            f' give one of them another name, for example with @{entry.kind}(name="...")'
+        )
+    registered[entry.name] = entry
+
+
 def _register(kind: str, registered: dict[str, Function], function: F | None, name: str | None) -> F | Callable[[F], F]:
     def register(found: F) -> F:
-        entry = Function(kind, found, name)
-        registered[entry.name] = entry
+        add_function(registered, Function(kind, found, name))
         return found
 
     return register if function is None else register(function)

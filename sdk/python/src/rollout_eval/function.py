@@ -52,6 +52,13 @@ class Function:
         self._by_name: list[str] = []
         self._read_signature()
 
+    @property
+    def place(self) -> str:
+        """The function and where it is defined."""
+        name = str(getattr(self.call, "__qualname__", self.name))
+        code = getattr(inspect.unwrap(self.call), "__code__", None)
+        return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
+
     def arguments(self, source: object) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of one call, each the attribute of `source` with its parameter's name."""
         positional = [getattr(source, name) for name in self._by_position] if self._by_position else []

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import experiment as registry
 from .calls import Call, run_in
-from .experiment import Experiment
+from .experiment import Experiment, add_function
 from .function import Function
 from .load_experiment import load_experiment
 from .messages import (
@@ -134,9 +134,7 @@ def _experiment_of(
 ) -> Experiment:
     made = Experiment(params=params)
     if task is not None:
-        function = Function("task", task)
-        made.tasks[function.name] = function
+        add_function(made.tasks, Function("task", task))
     for entry in evaluators:
-        function = Function("evaluator", entry)
-        made.evaluators[function.name] = function
+        add_function(made.evaluators, Function("evaluator", entry))
     return made

@@ -56,7 +56,7 @@ export function readRunLine(run: PlannedRun, members: RawMembers): AnsweredRun {
 }
 
 export function readEvaluationLine(members: RawMembers): EvalOutcome {
-  const outcome = readEvalOutcome(members, textOf(members, "evaluator_name") ?? "", false);
+  const outcome = readEvalOutcome(members, textOf(members, "evaluator_name") ?? "");
   return { ...outcome, metadata: metadataOf(members) };
 }
 
