@@ -111,6 +111,7 @@ function toEnvironment(environment: JobFile["environment"], expander: Expander):
     overrideCpus: quantityOf(environment.override_cpus),
     overrideMemoryBytes: bytesOf(environment.override_memory),
     overrideStorageBytes: bytesOf(environment.override_storage),
+    pidsLimit: environment.pids_limit ?? null,
     network: environment.network,
   };
 }
