@@ -10,7 +10,12 @@ test("control groups keep memory, processors and processes, a disk in memory kee
     storage: "advisory",
     pids: "enforced",
   });
-  expect(planEnforcement(false, "memory")).toEqual({ cpus: "advisory", memory: "advisory", storage: "enforced", pids: "advisory" });
+  expect(planEnforcement(false, "memory")).toEqual({
+    cpus: "advisory",
+    memory: "advisory",
+    storage: "enforced",
+    pids: "advisory",
+  });
 });
 
 test("with control groups only the size of a file is bounded by process", () => {
