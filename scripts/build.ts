@@ -59,9 +59,18 @@ if (declarations.status !== 0) process.exit(1);
 rmSync(typesConfig);
 
 writeFileSync(join(staging, "THIRD-PARTY-LICENSES.txt"), bundledLicences());
+writeFileSync(join(staging, "bin.js"), withLauncher(readFileSync(join(staging, "bin.js"), "utf8")));
 chmodSync(join(staging, "bin.js"), 0o755);
 writeFileSync(join(staging, ".built"), "");
 swapIn();
+
+// Node resets ignored signals before any of our code runs, so that `nohup` would have no effect. A shell reads them first.
+// To Node the second line is a text and a comment.
+function withLauncher(code: string): string {
+  const read = 'while read -r k v; do case $k in SigIgn:) export ROLLOUT_IGNORED_SIGNALS="$v";; esac; done';
+  const launcher = `":" //; { ${read} < /proc/$$/status; } 2>/dev/null; exec node "$0" "$@"`;
+  return code.replace(/^#!.*\n/, () => `#!/usr/bin/env sh\n${launcher}\n`);
+}
 
 // Over one name that a built-in module lacks an old Node refuses the whole file, before the check in it can speak. And an
 // import of a built-in reads all that it has, which for some of them takes longer than all of ours. What bundled packages

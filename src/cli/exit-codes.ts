@@ -17,9 +17,10 @@ export const exitCodes = {
   budget: 4,
   /** A bug of ours, or a machine that does not let us work. */
   bug: 70,
-  interrupted: 130,
-  terminated: 143,
 } as const;
+
+// 128 and the number of the signal, as shells have it.
+const signalCodes: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
 
 /** The exit code of an error that was thrown on purpose. */
 export function exitCodeOf(code: ErrorCode): number {
@@ -29,7 +30,7 @@ export function exitCodeOf(code: ErrorCode): number {
 
 /** The exit code of a command that a signal ended. */
 export function exitCodeOfSignal(signalName: SignalName): number {
-  return signalName === "SIGTERM" ? exitCodes.terminated : exitCodes.interrupted;
+  return signalCodes[signalName];
 }
 
 /** The exit code of a finished job. */

@@ -1,6 +1,20 @@
 import { AbortReason } from "../engine/abort-reason.ts";
 
-export type SignalName = "SIGINT" | "SIGTERM";
+const signalNames = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+export type SignalName = (typeof signalNames)[number];
+
+// SIGHUP is signal 1 in the mask of the launcher.
+const hangupBit = 1n;
+
+/**
+ * True when the process was started with SIGHUP ignored, as `nohup` does. Node resets that before any of our code runs,
+ * so the launcher in front of Node passes on what the kernel reports (`SigIgn` of Linux).
+ */
+export function ignoresHangup({ env }: Pick<NodeJS.Process, "env">): boolean {
+  const mask = env["ROLLOUT_IGNORED_SIGNALS"] ?? "";
+  return /^[0-9a-f]+$/i.test(mask) && (BigInt(`0x${mask}`) & hangupBit) !== 0n;
+}
 
 /** The reason that a signal gives to the work it ends. */
 export class Interruption extends AbortReason {
@@ -20,7 +34,7 @@ export interface Interrupts extends Disposable {
   readonly received: SignalName | null;
 }
 
-/** Listens to SIGINT and SIGTERM, also when the process was started with them ignored. */
+/** Listens to the signals that end a command. SIGHUP is left out when the process was started with it ignored. */
 export function listenToInterrupts(
   process: NodeJS.Process,
   onFirst: (name: SignalName) => void,
@@ -40,9 +54,10 @@ export function listenToInterrupts(
       force.abort(new Interruption(name, `the cleaning up was cut short by a second ${name}`));
     }
   };
-  const handlers = { SIGINT: () => onSignal("SIGINT"), SIGTERM: () => onSignal("SIGTERM") };
-  process.on("SIGINT", handlers.SIGINT);
-  process.on("SIGTERM", handlers.SIGTERM);
+  const handlers = signalNames
+    .filter((name) => name !== "SIGHUP" || !ignoresHangup(process))
+    .map((name) => [name, () => onSignal(name)] as const);
+  for (const [name, handler] of handlers) process.on(name, handler);
   return {
     signal: stop.signal,
     forceSignal: force.signal,
@@ -50,8 +65,7 @@ export function listenToInterrupts(
       return received;
     },
     [Symbol.dispose]() {
-      process.off("SIGINT", handlers.SIGINT);
-      process.off("SIGTERM", handlers.SIGTERM);
+      for (const [name, handler] of handlers) process.off(name, handler);
     },
   };
 }

@@ -6,6 +6,7 @@ import type { CliContext } from "./cli-context.ts";
 import { addDatasetCommands } from "./dataset-commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { addExperimentCommands } from "./experiment-commands.ts";
+import { ignoresHangup } from "./interrupts.ts";
 import { addCheckOptions, addJobOptions, setOption, wholeNumber } from "./job-options.ts";
 import { printError } from "./print-error.ts";
 import { addResumeOptions, bindRetryTypes } from "./resume-options.ts";
@@ -14,6 +15,8 @@ import { openTerminal } from "./terminal.ts";
 /** Runs the command line of a process and returns its exit code; never throws. */
 export async function main(process: NodeJS.Process, version: string, packageDir: string): Promise<number> {
   const terminal = openTerminal(process);
+  // Node would end at it, although whoever started us asked for the opposite.
+  if (ignoresHangup(process)) process.on("SIGHUP", () => {});
   try {
     const context: CliContext = { process, host: readHost(process), clock: systemClock, terminal, version, packageDir };
     let exitCode: number = exitCodes.done;

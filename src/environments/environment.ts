@@ -21,7 +21,13 @@ export interface Capabilities {
   readonly stop: boolean;
   /** All processes can be held still, so that files can be read while nobody writes. */
   readonly freeze: boolean;
-  readonly limits: { readonly cpus: Enforcement; readonly memory: Enforcement; readonly storage: Enforcement };
+  readonly limits: {
+    readonly cpus: Enforcement;
+    readonly memory: Enforcement;
+    readonly storage: Enforcement;
+    /** The number of processes. Absent means none; after `probe` the engine's own word. */
+    readonly pids?: Enforcement | undefined;
+  };
   /** Network policies beside `full` that it can enforce; after `probe` the engine's own word. */
   readonly network: readonly ("none" | "allow")[];
   /** The files of an environment can be saved, and others started from them; absent means no. */
@@ -36,7 +42,12 @@ export interface ResourceLimits {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly storageBytes: number;
+  /** Processes and threads at once. Default: `defaultPidsLimit`. */
+  readonly pids?: number | undefined;
 }
+
+/** More processes than any honest task starts, and far fewer than stop a machine. */
+export const defaultPidsLimit = 4096;
 
 /** What a task asks of an environment, as far as a provider may know it. */
 export interface TaskEnvironment {
@@ -128,6 +139,8 @@ export interface ExecResult {
   readonly outOfMemory: boolean;
   /** True when the environment was ended because it stored more than its limit; absent where that cannot be. */
   readonly outOfStorage?: boolean | undefined;
+  /** True when it was ended because the environment had more processes than its limit; absent where that cannot be. */
+  readonly outOfPids?: boolean | undefined;
 }
 
 /** How much of a tree is copied out. */

@@ -129,6 +129,19 @@ describe("what an environment can do", () => {
     expect(operations).not.toContain("network");
   });
 
+  test("R30: a limit of processes that the provider cannot keep is an error before the first environment", async () => {
+    const job = startJob({ config: { environment: { type: "memory", pids_limit: 64 } } });
+    await expect(job.finished).rejects.toMatchObject({
+      code: "config_invalid",
+      problems: [
+        {
+          path: "environment.pids_limit",
+          message: 'environment "memory" cannot limit the number of processes; leave pids_limit out',
+        },
+      ],
+    });
+  });
+
   test("R30: a policy that the provider cannot enforce is an error before the first environment, for both phases at once", async () => {
     const operations: string[] = [];
     const job = startJob({

@@ -166,7 +166,7 @@ function placeSettings(job: Job, error: unknown): unknown {
 }
 
 function checkAbilities(job: Job, provider: EnvironmentProvider): void {
-  const problems = [...networkProblems(job, provider), ...cacheProblems(job, provider)];
+  const problems = [...networkProblems(job, provider), ...pidsProblems(job, provider), ...cacheProblems(job, provider)];
   if (problems.length === 0) return;
   throw new RolloutError("config_invalid", "the environment cannot do what the job asks; nothing was started", {
     problems,
@@ -181,6 +181,13 @@ function cacheProblems(job: Job, { name, capabilities }: EnvironmentProvider): P
     const message = `environment "${name}" cannot save an install as it is set up; leave cache out`;
     return isCached ? [{ ...job.placeOf(path), path: formatPath(path), message, severity: "error" }] : [];
   });
+}
+
+function pidsProblems(job: Job, { name, capabilities }: EnvironmentProvider): Problem[] {
+  if (job.environment.pidsLimit === null || (capabilities.limits.pids ?? "none") !== "none") return [];
+  const path = ["environment", "pids_limit"];
+  const message = `environment "${name}" cannot limit the number of processes; leave pids_limit out`;
+  return [{ ...job.placeOf(path), path: formatPath(path), message, severity: "error" }];
 }
 
 function networkProblems(job: Job, provider: EnvironmentProvider): Problem[] {

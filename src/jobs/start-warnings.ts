@@ -37,8 +37,9 @@ function limitWarnings(job: Job, datasets: readonly Dataset[], { limits }: Capab
     storage:
       job.environment.overrideStorageBytes !== null ||
       tasks.some((task) => task.config.environment.storageBytes !== 10e9),
+    pids: job.environment.pidsLimit !== null,
   };
-  return (["cpus", "memory", "storage"] as const).flatMap((name) => {
+  return (["cpus", "memory", "storage", "pids"] as const).flatMap((name) => {
     if (!asked[name] || limits[name] === "enforced") return [];
     return [
       limits[name] === "none"

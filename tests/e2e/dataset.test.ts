@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { makeRoom, type Room } from "./rollout-cli.ts";
 
@@ -108,9 +110,44 @@ describe("a dataset on the command line", () => {
     expect(JSON.parse(await ok(room, "dataset", "export", "q", "--format", "json"))).toHaveLength(1);
   });
 
+  test("is not to be found in the list of a store that is not there, which stays empty", async () => {
+    const room = await makeRoom();
+    for (const what of ["dataset", "experiment"]) {
+      const stdout = await ok(room, what, "list");
+      expect(stdout).toContain(`there is no store .rollout/rollout.db, so there are no ${what}s`);
+      expect(stdout).toContain("next: rollout");
+    }
+    const json = JSON.parse(await ok(room, "dataset", "list", "--json")) as unknown;
+    expect(json).toMatchObject({ store: ".rollout/rollout.db", datasets: [] });
+    expect(JSON.parse(await ok(room, "experiment", "list", "--json"))).toMatchObject({ experiments: [] });
+    expect(existsSync(room.path(".rollout"))).toBe(false);
+  });
+
+  test.for([
+    ["older", 2],
+    ["newer", 99],
+  ] as const)(
+    "is listed, shown and exported from a store of an %s rollout, which is left as it is",
+    async ([, version]) => {
+      const room = await makeRoom();
+      await room.write("q.jsonl", '{"input": 1}\n');
+      await ok(room, "dataset", "import", "q.jsonl");
+      const path = room.path(".rollout/rollout.db");
+      const database = new DatabaseSync(path);
+      database.exec(`UPDATE rollout_schema SET version = ${version}; PRAGMA journal_mode = DELETE`);
+      database.close();
+      const before = await readFile(path);
+      expect(await ok(room, "dataset", "list")).toMatch(/q +1 +1/);
+      expect(await ok(room, "dataset", "show", "q")).toContain("q");
+      expect(JSON.parse(await ok(room, "dataset", "export", "q", "--format", "json"))).toHaveLength(1);
+      expect(await ok(room, "experiment", "list")).toContain("there are no experiments");
+      expect(before.equals(await readFile(path))).toBe(true);
+    },
+  );
+
   test("that is not there, in a store that is not there, is told and makes nothing", async () => {
     const room = await makeRoom();
-    const none = await room.run(["dataset", "list"]);
+    const none = await room.run(["dataset", "show", "questions"]);
     expect(none.code).toBe(2);
     expect(none.stderr).toContain("there is no store .rollout/rollout.db");
     expect(existsSync(room.path(".rollout"))).toBe(false);

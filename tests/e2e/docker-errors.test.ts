@@ -381,7 +381,11 @@ describe("while the tests run:", () => {
 });
 
 describe("what comes from outside:", () => {
-  test("an interrupt cancels the trial, keeps its logs and leaves no container", async (context) => {
+  test.for([
+    ["SIGINT", 130],
+    ["SIGHUP", 129],
+    ["SIGQUIT", 131],
+  ] as const)("%s cancels the trial, keeps its logs and leaves no container", async ([signal, exitCode], context) => {
     const room = await makeDockerRoom(context);
     const execute = "echo so far > /logs/agent/notes; echo begun; sleep 600";
     await room.writeDockerJob({ a: plainTask, b: plainTask }, { ...scripted(execute), n_concurrent_trials: 1 });
@@ -390,8 +394,8 @@ describe("what comes from outside:", () => {
       (await room.read(`${trialDir}/command/stdout.txt`).catch(() => "")).includes("begun"),
     );
     expect(await room.containersOf(running.pid)).toHaveLength(1);
-    running.kill("SIGINT");
-    expect(await running.ended).toMatchObject({ code: 130 });
+    running.kill(signal);
+    expect(await running.ended).toMatchObject({ code: exitCode });
     expect((await room.trial("agent/tasks/a__1")).error).toMatchObject({ type: "trial_cancelled", cause: null });
     expect(await room.jobResult()).toMatchObject({ cancelled: true, failed_trials: 1, skipped_trials: 1 });
     expect(await room.read(`${trialDir}/logs/agent/notes`)).toBe("so far\n");

@@ -142,6 +142,18 @@ describe("rollout eval", () => {
     expect(read(await room.run(["eval", "many.eval.ts", "--json", "--only", "first"])).runs).toHaveLength(1);
   });
 
+  test.for([
+    ["SIGHUP", 129],
+    ["SIGQUIT", 131],
+  ] as const)("%s ends a run with %i", async ([signal, exitCode]) => {
+    const running = room.start(["eval", "double.eval.ts", "--concurrency", "2", "--json"], { env: { SLOW: "1" } });
+    await expect.poll(() => room.read("calls.txt").catch(() => ""), { timeout: 30_000 }).toContain("4\n");
+    running.kill(signal);
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(exitCode);
+    expect(stderr).toContain(`item_cancelled: the run was cancelled by ${signal}`);
+  });
+
   test("Ctrl-C keeps what is done, and --resume runs the rest and nothing twice", async () => {
     const running = room.start(["eval", "double.eval.ts", "--concurrency", "2", "--json"], { env: { SLOW: "1" } });
     await expect.poll(() => room.read("calls.txt").catch(() => ""), { timeout: 30_000 }).toContain("4\n");

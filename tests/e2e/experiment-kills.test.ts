@@ -99,11 +99,15 @@ test("kill -9 of an executor costs a restart and no result, and nothing is left 
   expect((await pids()).filter(isAlive)).toEqual([]);
 });
 
-test("Ctrl-C ends executors that ignore everything, and keeps what is done", async () => {
+test.for([
+  ["Ctrl-C", "SIGINT", 130],
+  ["a terminal that closes", "SIGHUP", 129],
+  ["Ctrl-\\", "SIGQUIT", 131],
+] as const)("%s ends executors that ignore everything, and keeps what is done", async ([, signal, exitCode]) => {
   const running = room.start([...words, "--name", "k", "--max-workers", "1"], { env: { SLOW: "0.3" } });
   await expect.poll(callCount, { timeout: 30_000 }).toBeGreaterThan(2);
-  running.kill("SIGINT");
-  expect((await running.ended).code).toBe(130);
+  running.kill(signal);
+  expect((await running.ended).code).toBe(exitCode);
   expect((await pids()).filter(isAlive)).toEqual([]);
   await resume();
 });

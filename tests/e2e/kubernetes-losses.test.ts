@@ -47,6 +47,21 @@ describe("what a Pod does to itself is not tried again:", () => {
     expect(tries).toBe(1);
   });
 
+  test("one with more processes than it may have is ended, and the agent is to blame", async (context) => {
+    // 200 at most: no more are ever asked for.
+    const execute = "echo begun > /logs/agent/begun; for i in {1..200}; do sleep 300 & done; sleep 600";
+    const job = await makeClusterJob(context, { agents: [{ name: "agent", execute }], retry: patiently });
+    const { code, stderr } = await job.startJob("--set", "environment.pids_limit=64").ended;
+    expect(code, stderr).toBe(3);
+    expect(stderr).toContain("this environment limits pids only as advice");
+    const { error, tries, environment } = await failureOf(job);
+    expect(error).toMatchObject({ type: "agent_execution_failed", cause: null, blame: "agent" });
+    expect(error?.message).toContain("it had more processes than the limit of 64");
+    expect(tries).toBe(1);
+    expect(environment).toMatchObject({ limits: { pids: 64 } });
+    expect(await job.read("jobs/job/agent/tasks/one__1/logs/agent/begun")).toBe("begun\n");
+  });
+
   test("one that ends itself has failed, and the agent is to blame", async (context) => {
     const agents = [{ name: "agent", execute: "echo so far; kill -TERM 1; sleep 600" }];
     const job = await makeClusterJob(context, { agents, retry: patiently });

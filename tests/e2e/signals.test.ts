@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { dirname, join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
 import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
 import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
 import { TerminalScreen } from "../../src/report/testing/terminal-screen.ts";
@@ -123,15 +124,47 @@ describe("a job that is interrupted once", () => {
   });
 });
 
-test("SIGTERM ends a job as SIGINT does, with 143", async () => {
+test.for([
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+  ["SIGQUIT", 131],
+] as const)("%s ends a job as SIGINT does, with %i", async ([signal, exitCode]) => {
   const room = await makeWaitingRoom();
   const running = await startAndWait(room);
-  running.kill("SIGTERM");
+  running.kill(signal);
   const { code, stderr } = await running.ended;
-  expect(code).toBe(143);
-  expect(stderr).toContain("SIGTERM");
+  expect(code).toBe(exitCode);
+  expect(stderr).toContain(signal);
   expect(await room.readJson("jobs/job/result.json")).toMatchObject({ cancelled: true, skipped_trials: 2 });
   expect(await room.read(`${trial}/a__1/logs/agent/notes.txt`)).toBe("so far\n");
+});
+
+describe("a terminal that closes", () => {
+  test("ends a job, which still writes its results", async (context) => {
+    const room = await makeWaitingRoom();
+    const running = await startAndWait(room, [], onTerminal(context, ["job.yaml"]));
+    // The end of `script` closes the terminal: the kernel sends SIGHUP to the job.
+    running.kill("SIGKILL");
+    await running.ended;
+    const isOver = async (): Promise<boolean> =>
+      (await room.read("jobs/job/result.json")).includes('"cancelled": true');
+    await vi.waitFor(async () => expect(await isOver()).toBe(true), { timeout: 20_000 });
+  });
+
+  test.for([
+    ["the installed command", [join(root, "dist/bin.js")]],
+    ["the command of a checkout", [join(root, "bin/rollout")]],
+  ] as const)("does not disturb a job under nohup: %s", async ([, words]) => {
+    const room = await makeJobRoom();
+    await room.writeJob(agentOf(`tell ${room.path("begun")}\nwait-for ${room.path("go")}`));
+    // `env node` is to find the Node of the tests.
+    const env = { PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}` };
+    const running = await startAndWait(room, ["job.yaml"], { command: ["nohup", ...words], env });
+    running.kill("SIGHUP");
+    await room.write("go", "");
+    const { code, stderr } = await running.ended;
+    expect(code, stderr).toBe(0);
+  });
 });
 
 async function makeFaultyRoom(config: Readonly<Record<string, unknown>>): Promise<Room> {

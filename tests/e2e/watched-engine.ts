@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { readHost } from "../../src/base/host.ts";
 import { addressOf } from "../../src/environments/docker/connection/engine-endpoint.ts";
@@ -14,13 +15,13 @@ export interface EngineMoment {
   readonly container: string | null;
 }
 
-export type EngineFate = "pass" | "cut" | "hold" | "refuse";
+export type EngineFate = "pass" | "cut" | "hold" | "refuse" | { readonly lateMs: number };
 
 /** A way to this machine's engine that can be looked at and cut. */
 export interface WatchedEngine {
   readonly address: string;
   /** Is called for all that passes and says what becomes of it: it may also be cut off, held back for good, or answered
-   * with a refusal that the engine knows nothing of. */
+   * with a refusal that the engine knows nothing of. An answer may also come late. */
   watch(look: (moment: EngineMoment) => EngineFate): void;
   /** Ends every connection there is; new ones work. */
   cut(): void;
@@ -43,11 +44,14 @@ export async function openWatchedEngine(path: string): Promise<WatchedEngine> {
     const engine = connect(endpoint.socketPath);
     clients.add(client);
     for (const end of [client, engine]) end.on("error", () => {});
+    // What follows a late answer on the same connection comes after it.
+    let onTheWay: Promise<unknown> = Promise.resolve();
     const pass = (kind: EngineMoment["kind"], line: string): boolean => {
       const fate = look({ kind, line, container: containerOf(line, names) });
       if (fate === "cut") for (const end of [client, engine]) end.destroy();
       if (fate === "refuse") client.write(refusal);
-      return fate === "pass";
+      if (typeof fate === "object") onTheWay = onTheWay.then(() => sleep(fate.lateMs));
+      return fate === "pass" || typeof fate === "object";
     };
     client.on("data", (chunk) => {
       const [line] = /^(?:GET|HEAD|PUT|POST|DELETE) \S+/.exec(chunk.toString("latin1", 0, 1000)) ?? [];
@@ -58,7 +62,7 @@ export async function openWatchedEngine(path: string): Promise<WatchedEngine> {
       const line = pending.get(engine);
       pending.delete(engine);
       if (line !== undefined) rememberName(names, line, chunk);
-      if (line === undefined || pass("answered", line)) client.write(chunk);
+      if (line === undefined || pass("answered", line)) onTheWay = onTheWay.then(() => client.write(chunk));
     });
     // What the engine has begun it ends, also when nobody waits for it.
     client.on("close", () => {
@@ -68,7 +72,7 @@ export async function openWatchedEngine(path: string): Promise<WatchedEngine> {
     });
     engine.on("close", () => {
       pending.delete(engine);
-      client.destroy();
+      void onTheWay.then(() => client.destroy());
     });
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));

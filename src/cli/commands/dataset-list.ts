@@ -9,6 +9,7 @@ import type { Store } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { datasetJson, jsonText, versionJson } from "../dataset-json.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { isMissingStore, storeLocation } from "../open-store.ts";
 import { storeWords, withStore, type StoreOptions } from "../with-store.ts";
 import { shellWord } from "../../base/shown-path.ts";
 
@@ -16,6 +17,21 @@ const pageSize = 200;
 
 /** `rollout dataset list`: the datasets of a store. */
 export async function listDatasetsCommand(options: StoreOptions, context: CliContext): Promise<number> {
+  try {
+    return await listDatasets(options, context);
+  } catch (error) {
+    if (!isMissingStore(error)) throw error;
+    const store = storeLocation(options.store, context);
+    if (options.json) context.terminal.out(jsonText({ store, datasets: [] }));
+    else {
+      context.terminal.out(`${plainText(error.message)}, so there are no datasets\n`);
+      context.terminal.out(`next: rollout dataset import FILE${storeWords(options, store)}\n`);
+    }
+    return exitCodes.done;
+  }
+}
+
+function listDatasets(options: StoreOptions, context: CliContext): Promise<number> {
   const { terminal } = context;
   return withStore(options, "read", context, async (store) => {
     const all = await readAll<DatasetRecord, string>((after) => store.datasets.list({ after, limit: pageSize }));

@@ -7,6 +7,7 @@ import { readTrialEnvironment } from "../../jobs/output/read-environment.ts";
 import { readTrial } from "../../jobs/output/read-job.ts";
 import type { TrialResultFile } from "../../jobs/output/trial-result-schema.ts";
 import type { CliContext } from "../cli-context.ts";
+import { exitCodeOfSignal } from "../exit-codes.ts";
 import { listenToInterrupts } from "../interrupts.ts";
 import { openProvider } from "../open-provider.ts";
 
@@ -39,7 +40,7 @@ export async function enterCommand(
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   await using entrance = await provider.enter({ id, isTerminal, signal });
   if (isTerminal) context.terminal.err(`a shell in ${id}; \`exit\` leaves it\n`);
-  return await runShell(entrance, () => interrupts.received === "SIGTERM");
+  return await runShell(entrance, () => exitCodeOfSignal(interrupts.received ?? "SIGINT"));
 }
 
 async function readTrialAt(dir: string, shown: string): Promise<TrialResultFile> {
@@ -64,11 +65,11 @@ function findKept(trial: TrialResultFile, shown: string, asked: string | undefin
   throw new RolloutError("not_found", `${shown} kept no environment ${asked}; it kept ${ids}`);
 }
 
-function runShell({ command, env }: Entrance, wasTerminated: () => boolean): Promise<number> {
+function runShell({ command, env }: Entrance, signalCode: () => number): Promise<number> {
   const [file = "", ...args] = command;
   const child = spawn(file, args, { env: { ...env }, stdio: "inherit" });
   return new Promise((done, reject) => {
     child.once("error", reject);
-    child.once("close", (code) => done(code ?? (wasTerminated() ? 143 : 130)));
+    child.once("close", (code) => done(code ?? signalCode()));
   });
 }

@@ -9,7 +9,8 @@ import type { CliContext } from "../cli-context.ts";
 import { jsonText } from "../dataset-json.ts";
 import { recordJson } from "../eval/run-json.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { openExperimentPlace, type PlaceOptions } from "../experiment/open-experiment-place.ts";
+import { openExperimentPlace, type ExperimentPlace, type PlaceOptions } from "../experiment/open-experiment-place.ts";
+import { isMissingStore } from "../open-store.ts";
 import { showWords } from "../experiment/show-words.ts";
 
 export interface ExperimentListOptions extends PlaceOptions {
@@ -21,14 +22,14 @@ export async function experimentListCommand(options: ExperimentListOptions, cont
   const { terminal } = context;
   const { signal } = new AbortController();
   await using place = openExperimentPlace(options, signal, context);
-  const all = await Array.fromAsync((await place.openShelf("read")).list());
+  const { all, missing } = await readExperiments(place);
   const [newest] = all;
   // Two that are about the same thing are worth a comparison.
   const older = all.find((run) => run !== newest && run.name === newest?.name);
   if (options.json === true)
     terminal.out(jsonText({ experiments: all.map((run) => ({ ...recordJson(run), summary: run.summary })) }));
   else if (newest === undefined)
-    terminal.out("there are no experiments\nnext: rollout experiment FILE --dataset DATASET\n");
+    terminal.out(`${missing}there are no experiments\nnext: rollout experiment FILE --dataset DATASET\n`);
   else {
     for (const line of renderTable(columnsOf(all), terminal.columns())) terminal.out(`${line}\n`);
     terminal.out(`next: ${showWords(newest.id, options)}\n`);
@@ -36,6 +37,18 @@ export async function experimentListCommand(options: ExperimentListOptions, cont
       terminal.out(`      rollout experiment compare ${shellWord(older.id)} ${shellWord(newest.id)}${place.words}\n`);
   }
   return exitCodes.done;
+}
+
+// A store that is not there holds none.
+async function readExperiments(
+  place: ExperimentPlace,
+): Promise<{ readonly all: readonly RunRecord[]; readonly missing: string }> {
+  try {
+    return { all: await Array.fromAsync((await place.openShelf("read")).list()), missing: "" };
+  } catch (error) {
+    if (!isMissingStore(error)) throw error;
+    return { all: [], missing: `${plainText(error.message)}, so ` };
+  }
 }
 
 function columnsOf(runs: readonly RunRecord[]): Column[] {

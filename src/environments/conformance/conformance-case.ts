@@ -7,7 +7,16 @@ import type {
 } from "../environment.ts";
 
 /** What a provider must be able to do for a case to apply to it. */
-export type Need = "shell" | "users" | "owners" | "stop" | "freeze" | "snapshots" | "limits.memory" | "limits.storage";
+export type Need =
+  | "shell"
+  | "users"
+  | "owners"
+  | "stop"
+  | "freeze"
+  | "snapshots"
+  | "limits.memory"
+  | "limits.storage"
+  | "limits.pids";
 
 /** What a case works with; the runner gives everything back afterwards. */
 export interface ConformanceSubject {
@@ -48,6 +57,8 @@ function meets(capabilities: Capabilities, need: Need): boolean {
       return capabilities.limits.memory === "enforced";
     case "limits.storage":
       return capabilities.limits.storage === "enforced";
+    case "limits.pids":
+      return capabilities.limits.pids === "enforced";
     default:
       return capabilities[need] === true;
   }

@@ -156,6 +156,41 @@ export const surroundingsCases: readonly ConformanceCase[] = [
     },
   },
   {
+    title: "no more processes run at once than the limit allows, and all of them can still be ended",
+    needs: ["shell", "limits.pids"],
+    async run({ createEnvironment, signal }) {
+      const limits = { cpus: 1, memoryBytes: 512 * 2 ** 20, storageBytes: 2 ** 30, pids: 64 };
+      const environment = await createEnvironment({ limits });
+      const stop = new AbortController();
+      let [counts, isRefused] = ["", false];
+      const script = "for i in {1..200}; do sleep 300 & set -- /proc/[0-9]*; echo $#; done; sleep 300";
+      const running = environment.exec({
+        command: ["bash", "-c", script],
+        env: {},
+        stdout: {
+          write(chunk) {
+            counts += Buffer.from(chunk).toString();
+            if (counts.split("\n").length > 200) stop.abort(new Error("enough"));
+          },
+        },
+        stderr: {
+          // A shell that cannot start a process says so, and tries again for some seconds.
+          write() {
+            isRefused = true;
+            stop.abort(new Error("enough"));
+          },
+        },
+        signal: AbortSignal.any([signal, stop.signal]),
+      });
+      await assert.rejects(running, /enough/);
+      assert.equal(isRefused, true);
+      const most = Math.max(...counts.trim().split("\n").map(Number));
+      assert.ok(most > 16 && most <= 64, `${most} processes ran at once`);
+      await environment.killProcesses(signal);
+      assert.deepEqual(await environment.listProcesses(signal), []);
+    },
+  },
+  {
     title: "where it is told how much can still be written, that is less once something was",
     needs: ["shell"],
     async run({ createEnvironment, signal }) {

@@ -41,6 +41,7 @@ export class ContainerCommands {
   readonly #clock: Clock;
   readonly #defaultUser: string;
   readonly #marks = new Set<string>();
+  #isHalted = false;
 
   /** The user is that of commands which name none. */
   constructor(engine: Engine, id: string, clock: Clock, defaultUser: string) {
@@ -220,8 +221,14 @@ export class ContainerCommands {
     await this.halt(never).catch(() => {});
   }
 
+  /** True once we have killed the container, because something in it could not be ended alone. */
+  get isHalted(): boolean {
+    return this.#isHalted;
+  }
+
   /** Kills the container itself; its files stay. */
   async halt(signal: AbortSignal): Promise<void> {
+    this.#isHalted = true;
     try {
       await this.#engine.client.text({ method: "POST", path: `/containers/${this.#id}/kill`, signal });
     } catch (error) {

@@ -2,21 +2,22 @@ import { RolloutError } from "../../base/rollout-error.ts";
 import { startDeadline } from "../../engine/deadline.ts";
 import type { OutputSink } from "../environment.ts";
 import { demuxOutput } from "./connection/demux-output.ts";
-import { EngineError } from "./connection/engine-error.ts";
+import { hasStatus } from "./connection/engine-error.ts";
 import type { DockerGround } from "./docker-ground.ts";
+import { hasMainProcess } from "./list-container-processes.ts";
 import { wasEndedInside } from "./was-ended-inside.ts";
 
-const settleMs = 500;
+// The engine may take this long to report the end of a container whose main process is gone.
+const settleMs = 10_000;
 const pollMs = 50;
 const repeatMs = 5000;
 const mostWords = 1000;
-// What engines make of a command that cannot begin because its container ends, and a shell of SIGKILL.
+// Exit codes of a command that cannot start because its container ends, and of SIGKILL.
 const dyingCodes: ReadonlySet<number> = new Set([125, 126, 137]);
 // The same in rare cases, but far more often a script that lacks a tool.
 const notFoundCode = 127;
 // What a shell makes of an end by a signal starts here.
 const signalCodes = 128;
-const never = new AbortController().signal;
 
 /** What an engine says about a container, as far as we care. */
 export interface ContainerState {
@@ -28,13 +29,16 @@ export interface ContainerState {
   readonly FinishedAt: string;
 }
 
+// Nothing shows that a container has ended while its engine does not answer.
+const unknownState: ContainerState = { Running: true, Pid: 0, ExitCode: 0, FinishedAt: "" };
+
 /** Knows whether a container still runs, and tells one that never was of use from one that was lost. */
 export class ContainerLife {
-  readonly #ground: DockerGround;
+  readonly #ground: Pick<DockerGround, "engine" | "clock">;
   readonly #id: string;
   #hasServed = false;
 
-  constructor(ground: DockerGround, id: string) {
+  constructor(ground: Pick<DockerGround, "engine" | "clock">, id: string) {
     this.#ground = ground;
     this.#id = id;
   }
@@ -52,30 +56,39 @@ export class ContainerLife {
 
   /**
    * Rejects when the container does not run any more: with `environment_lost`, with `environment_ended` when its own
-   * processes did that, with `task_unfit` when it never ran properly.
+   * processes did that, with `task_unfit` when it never ran properly. If the main process is gone and the engine has not
+   * noticed yet, waits for the engine first. Returns when the engine does not answer.
    */
   async assertAlive(): Promise<void> {
-    const state = await this.read(never).catch(() => null);
+    const { engine, clock } = this.#ground;
+    using deadline = startDeadline({ clock, limitMs: settleMs, parent: null, what: "the state of the container" });
+    const state = await this.#readSettled(deadline.signal);
     if (state?.Running) return;
     if (state) await this.assertStarted(state);
+    const name = `the container ${this.#id.slice(0, 12)}`;
+    if (state && (await wasEndedInside(engine, this.#id, state.FinishedAt, clock)))
+      throw new RolloutError("environment_ended", `${name} was ended from inside`);
     const how = state ? `has ended by itself with exit code ${state.ExitCode}` : "is gone";
-    if (state && (await wasEndedInside(this.#ground.engine, this.#id, state.FinishedAt)))
-      throw new RolloutError("environment_ended", `the container ${this.#id.slice(0, 12)} was ended from inside`);
-    throw new RolloutError("environment_lost", `the container ${this.#id.slice(0, 12)} ${how}`, { transient: true });
+    throw new RolloutError("environment_lost", `${name} ${how}`, { transient: true });
   }
 
-  /** The same after a command that ended with a code which may stand for the end of its container; the engine hears of that one later. */
+  /** The same after a command that ended with a code which may stand for the end of its container. */
   async assertSurvived(exitCode: number): Promise<void> {
-    if (!dyingCodes.has(exitCode) && (this.#hasServed || exitCode !== notFoundCode)) return;
-    for (let waitedMs = 0; waitedMs < settleMs; waitedMs += pollMs) {
-      await this.assertAlive();
-      await this.#ground.clock.sleep(pollMs, never);
-    }
+    if (dyingCodes.has(exitCode) || (!this.#hasServed && exitCode === notFoundCode)) await this.assertAlive();
   }
 
-  /** True for what an engine may answer about a container that ended before its first command. */
-  maySayNeverStarted(error: unknown): boolean {
-    return !this.#hasServed && error instanceof EngineError && error.status !== null;
+  // The state once the engine and the kernel agree on it; null when there is no such container.
+  async #readSettled(signal: AbortSignal): Promise<ContainerState | null> {
+    let state: ContainerState = unknownState;
+    try {
+      for (;;) {
+        state = await this.read(signal);
+        if (!state.Running || (await hasMainProcess(this.#ground.engine, this.#id, state.Pid, signal))) return state;
+        await this.#ground.clock.sleep(pollMs, signal);
+      }
+    } catch (error) {
+      return hasStatus(error, 404) ? null : state;
+    }
   }
 
   /** Rejects with `task_unfit` when the first process ended before any command, other than by a signal from outside. */

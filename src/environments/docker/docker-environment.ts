@@ -13,7 +13,7 @@ import type {
 } from "../environment.ts";
 import type { ToolMarks } from "../integrity/tool-marks.ts";
 import { priceOf } from "../price-keys.ts";
-import { hasStatus, wrapEngineError } from "./connection/engine-error.ts";
+import { EngineError, wrapEngineError } from "./connection/engine-error.ts";
 import { beginWithPlacing, canBeginWithPlacing, type PlacingCommand } from "./carried/begin-with-placing.ts";
 import { ContainerCommands } from "./container-commands.ts";
 import { ContainerFiles, type FileWays } from "./container-files.ts";
@@ -63,7 +63,7 @@ export class DockerEnvironment implements Environment {
   readonly #network: ContainerNetwork;
   readonly #startedMs: number;
   readonly #tools: ToolMarks | null;
-  #state: "running" | "frozen" | "halted" | "stopped" | "destroyed" = "running";
+  #state: "running" | "frozen" | "stopped" | "destroyed" = "running";
   #endedMs: number | null = null;
   #removal: Promise<void> | null = null;
   #looking: Promise<unknown> | null = null;
@@ -71,7 +71,7 @@ export class DockerEnvironment implements Environment {
   constructor(options: DockerEnvironmentOptions) {
     const { ground, id } = options;
     const { engine, clock } = ground;
-    const isRunning = (): boolean => this.#state === "running";
+    const isRunning = (): boolean => this.#state === "running" && !commands.isHalted;
     const pause = (signal: AbortSignal): Promise<void> => this.#pause(signal);
     const unpause = (signal: AbortSignal): Promise<void> => this.#post("unpause", signal);
     const commands = new ContainerCommands(engine, id, clock, options.user);
@@ -125,14 +125,14 @@ export class DockerEnvironment implements Environment {
   async listProcesses(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
     signal.throwIfAborted();
     this.#assertThere();
-    if (this.#state === "halted") return [];
+    if (this.#commands.isHalted) return [];
     return this.#ask("exec_failed", "listing processes", signal, () => this.#look(signal));
   }
 
   async killProcesses(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertThere();
-    if (this.#state === "halted") return;
+    if (this.#commands.isHalted) return;
     await this.#ask("exec_failed", "ending processes", signal, async () => {
       if (this.#state === "frozen") await this.#unpause(signal);
       await this.#commands.endAll(signal).catch((error: unknown) => {
@@ -142,7 +142,6 @@ export class DockerEnvironment implements Environment {
       // Tools of the container may lie; what the engine still sees takes the container with it. Its files stay.
       if ((await this.#look(signal)).length === 0) return;
       await this.#commands.halt(signal);
-      this.#state = "halted";
     });
   }
 
@@ -156,7 +155,7 @@ export class DockerEnvironment implements Environment {
   async freeze(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#assertThere();
-    if (this.#state !== "running") return;
+    if (this.#state !== "running" || this.#commands.isHalted) return;
     await this.#placePending(signal);
     await this.#ask("exec_failed", "freezing the container", signal, async () => {
       await this.#pause(signal);
@@ -189,7 +188,7 @@ export class DockerEnvironment implements Environment {
     signal.throwIfAborted();
     if (this.#state === "stopped") return;
     this.#assertThere();
-    if (this.#state === "running") await this.#placePending(signal);
+    if (this.#state === "running" && !this.#commands.isHalted) await this.#placePending(signal);
     const { ground, id } = this.#options;
     await this.#ask("teardown_failed", "stopping the container", signal, async () => {
       await this.#commands.halt(signal);
@@ -279,8 +278,7 @@ export class DockerEnvironment implements Environment {
     } catch (error) {
       signal.throwIfAborted();
       this.#assertThere();
-      const { life } = this.#options;
-      if (hasStatus(error, 404, 409) || life.maySayNeverStarted(error)) await life.assertAlive();
+      if (mayMeanTheEnd(error)) await this.#assertAlive();
       const wrapped = wrapEngineError(error, code, what);
       // Nobody knows what became of a container whose engine does not answer.
       if (wrapped instanceof RolloutError && wrapped.transient && wrapped !== error) {
@@ -293,11 +291,17 @@ export class DockerEnvironment implements Environment {
   #assertRunning(): void {
     this.#assertThere();
     if (this.#state === "frozen") throw new RolloutError("exec_failed", `${this.id} is frozen and runs no commands`);
-    if (this.#state === "halted") {
-      throw new RolloutError("environment_lost", `${this.id} had to be killed to end what ran in it`, {
-        transient: true,
-      });
-    }
+    this.#assertNotHalted();
+  }
+
+  async #assertAlive(): Promise<void> {
+    this.#assertNotHalted();
+    await this.#options.life.assertAlive();
+  }
+
+  #assertNotHalted(): void {
+    if (!this.#commands.isHalted) return;
+    throw new RolloutError("environment_ended", `${this.id} had to be killed to end the processes in it`);
   }
 
   #assertThere(): void {
@@ -305,4 +309,10 @@ export class DockerEnvironment implements Environment {
       throw new RolloutError("environment_lost", `${this.id} has been ${this.#state}`, { transient: true });
     }
   }
+}
+
+// A container that ends makes calls fail in many ways: with a refusal, a broken connection, a tool that was killed.
+function mayMeanTheEnd(error: unknown): boolean {
+  if (error instanceof EngineError) return true;
+  return error instanceof RolloutError && (error.code === "exec_failed" || error.code === "copy_failed");
 }

@@ -1,5 +1,5 @@
 import { formatBytes } from "../../base/quantity.ts";
-import type { CreateEnvironmentRequest, FactValue } from "../environment.ts";
+import { defaultPidsLimit, type CreateEnvironmentRequest, type FactValue } from "../environment.ts";
 import { addressOf } from "./connection/engine-endpoint.ts";
 import type { DockerGround } from "./docker-ground.ts";
 
@@ -22,6 +22,7 @@ export function planFacts(
       cpus: limits.cpus,
       memory: formatBytes(limits.memoryBytes),
       storage: config.storage_quota ? formatBytes(limits.storageBytes) : null,
+      pids: engine.hasPidsLimit ? (limits.pids ?? defaultPidsLimit) : null,
     },
     network: config.network ?? "default",
     runtime: config.runtime ?? null,

@@ -64,6 +64,7 @@ class DockerProvider implements EnvironmentProvider {
   readonly #ground = new PreparedOnce((signal) => this.#prepare(signal));
   #reaping: Promise<unknown> | null = null;
   #whyNoAllow: string | null;
+  #hasPidsLimit = true;
 
   constructor(options: OpenProviderOptions, config: DockerConfig, whyNoAllow: string | null) {
     this.#options = options;
@@ -72,7 +73,7 @@ class DockerProvider implements EnvironmentProvider {
   }
 
   get capabilities(): Capabilities {
-    return planCapabilities(this.#config, this.#whyNoAllow === null);
+    return planCapabilities(this.#config, this.#whyNoAllow === null, this.#hasPidsLimit);
   }
 
   get pricePerHour(): number {
@@ -181,6 +182,7 @@ class DockerProvider implements EnvironmentProvider {
     try {
       checkStorage(config, engine);
       await checkBuildSecrets({ config, host, baseDir, engine });
+      this.#hasPidsLimit = engine.hasPidsLimit;
       this.#whyNoAllow = await whyNoAllowWith(engine, host);
     } catch (error) {
       engine.client[Symbol.dispose]();
@@ -203,7 +205,11 @@ function checkStorage({ storage_quota }: DockerConfig, { whyNoQuota }: Engine): 
   });
 }
 
-function planCapabilities({ network, storage_quota, gpus }: DockerConfig, canAllow: boolean): Capabilities {
+function planCapabilities(
+  { network, storage_quota, gpus }: DockerConfig,
+  canAllow: boolean,
+  hasPidsLimit: boolean,
+): Capabilities {
   // A container that shares another's network, or the host's, cannot be taken out of it.
   const canLeave = network === undefined || !/^(host|none|container:.*|ns:.*)$/.test(network);
   return {
@@ -212,7 +218,12 @@ function planCapabilities({ network, storage_quota, gpus }: DockerConfig, canAll
     owners: true,
     stop: true,
     freeze: true,
-    limits: { cpus: "enforced", memory: "enforced", storage: storage_quota ? "enforced" : "none" },
+    limits: {
+      cpus: "enforced",
+      memory: "enforced",
+      storage: storage_quota ? "enforced" : "none",
+      pids: hasPidsLimit ? "enforced" : "none",
+    },
     network: canLeave ? (canAllow ? ["none", "allow"] : ["none"]) : [],
     snapshots: true,
     // What a container that is on its way out may still hold: ports of the network it shares, memory of a GPU.

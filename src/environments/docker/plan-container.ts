@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { CreateEnvironmentRequest } from "../environment.ts";
+import { defaultPidsLimit, type CreateEnvironmentRequest } from "../environment.ts";
 import { keeperAlone, keeperSeconds } from "../guest/keeper.ts";
 import type { DockerConfig } from "./docker-config-schema.ts";
 
@@ -52,6 +52,7 @@ function planHost(options: ContainerPlanOptions, usesInit: boolean): Record<stri
     CpuQuota: Math.max(1000, Math.round(limits.cpus * cpuPeriodUs)),
     Memory: limits.memoryBytes,
     MemorySwap: limits.memoryBytes,
+    PidsLimit: limits.pids ?? defaultPidsLimit,
     ...(config.storage_quota ? { StorageOpt: { size: String(limits.storageBytes) } } : {}),
     ...(config.network === undefined ? {} : { NetworkMode: config.network }),
     ...(config.runtime === undefined ? {} : { Runtime: config.runtime }),

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 import { planPlacements } from "../archive/plan-placements.ts";
 import { requireSource } from "../archive/require-source.ts";
-import type { CreateEnvironmentRequest } from "../environment.ts";
+import { defaultPidsLimit, type CreateEnvironmentRequest } from "../environment.ts";
 import { readGroups, type ReadGroup } from "./carried-files.ts";
 import { PodShell } from "./commands/pod-shell.ts";
 import { wrapKubeError } from "./connection/kube-error.ts";
@@ -95,7 +95,8 @@ async function makePod(
     const options = { ground, name, uid: pod.metadata.uid ?? "", shell, life, mounted, pending, startedMs };
     const facts = planFacts(ground, request, watch.get(name) ?? pod);
     const pricePerHour = priceOfPod(request.limits, config);
-    return new KubernetesEnvironment({ ...options, workdir: found.workdir, facts, pricePerHour });
+    const pids = request.limits.pids ?? defaultPidsLimit;
+    return new KubernetesEnvironment({ ...options, pids, workdir: found.workdir, facts, pricePerHour });
   } catch (error) {
     // One that ended by itself before its first command has not started.
     const step = isLost(error) ? startStep(watch.get(name), request.name) : null;

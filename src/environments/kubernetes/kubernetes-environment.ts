@@ -32,6 +32,8 @@ export interface KubernetesEnvironmentOptions {
   readonly facts: { readonly [key: string]: FactValue };
   readonly shell: PodShell;
   readonly life: PodLife;
+  /** How many processes it may have while a command runs. */
+  readonly pids: number;
   /** Paths where something is mounted; it can be emptied, and not removed. */
   readonly mounted: readonly string[];
   /** What has to be in place before anybody looks. */
@@ -59,7 +61,7 @@ export class KubernetesEnvironment implements Environment {
     this.workdir = options.workdir;
     this.facts = options.facts;
     this.#options = options;
-    this.#commands = new PodCommands(options.shell);
+    this.#commands = new PodCommands(options.shell, options.pids);
     this.#files = new PodFiles(options);
   }
 

@@ -1,5 +1,5 @@
 import { formatBytes } from "../../base/quantity.ts";
-import type { CreateEnvironmentRequest, FactValue } from "../environment.ts";
+import { defaultPidsLimit, type CreateEnvironmentRequest, type FactValue } from "../environment.ts";
 import type { KubernetesGround } from "./kubernetes-ground.ts";
 import { mainContainer, type Pod } from "./pods/pod.ts";
 
@@ -23,6 +23,7 @@ export function planFacts(
       cpus: limits.cpus,
       memory: formatBytes(limits.memoryBytes),
       storage: formatBytes(limits.storageBytes),
+      pids: limits.pids ?? defaultPidsLimit,
     },
     runtime_class: config.runtime_class ?? null,
   };

@@ -68,8 +68,8 @@ class KubernetesProvider implements EnvironmentProvider {
       owners: isRoot,
       stop: true,
       freeze: false,
-      // A Pod that stores too much is evicted, some time later.
-      limits: { cpus: "enforced", memory: "enforced", storage: "advisory" },
+      // A Pod that stores too much is evicted, some time later. Processes are counted several times a second.
+      limits: { cpus: "enforced", memory: "enforced", storage: "advisory", pids: "advisory" },
       network: this.#config.network_policies ? ["none"] : [],
     };
   }

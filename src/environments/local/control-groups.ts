@@ -2,10 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, 
 import { dirname, join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf, RolloutError, systemCodeOf } from "../../base/rollout-error.ts";
-import type { ResourceLimits } from "../environment.ts";
-
-/** More than any honest task starts, and far less than a fork bomb needs to stop a machine. */
-export const mostProcesses = 2048;
+import { defaultPidsLimit, type ResourceLimits } from "../environment.ts";
 
 const periodUs = 100_000;
 const removalMs = 5000;
@@ -89,6 +86,7 @@ export interface ControlGroups {
 /** What is written where, in this order. */
 export function planGroupSettings(places: GroupPlaces, name: string, limits: ResourceLimits): [string, string][] {
   const memory = String(Math.floor(limits.memoryBytes));
+  const pids = String(limits.pids ?? defaultPidsLimit);
   const quota = String(Math.max(1000, Math.round(limits.cpus * periodUs)));
   if (places.version === 1) {
     return [
@@ -96,7 +94,7 @@ export function planGroupSettings(places: GroupPlaces, name: string, limits: Res
       [join(places.memory, name, "memory.memsw.limit_in_bytes"), memory],
       [join(places.cpu, name, "cpu.cfs_period_us"), String(periodUs)],
       [join(places.cpu, name, "cpu.cfs_quota_us"), quota],
-      [join(places.pids, name, "pids.max"), String(mostProcesses)],
+      [join(places.pids, name, "pids.max"), pids],
     ];
   }
   const directory = join(places.parents[0] ?? "", name);
@@ -104,7 +102,7 @@ export function planGroupSettings(places: GroupPlaces, name: string, limits: Res
     [join(directory, "memory.max"), memory],
     [join(directory, "memory.swap.max"), "0"],
     [join(directory, "cpu.max"), `${quota} ${periodUs}`],
-    [join(directory, "pids.max"), String(mostProcesses)],
+    [join(directory, "pids.max"), pids],
   ];
 }
 

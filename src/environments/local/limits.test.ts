@@ -3,9 +3,19 @@ import { planEnforcement, planProcessLimits } from "./limits.ts";
 
 const limits = { cpus: 1, memoryBytes: 2 ** 30, storageBytes: 10 * 2 ** 30 };
 
-test("control groups keep memory and processors, a disk in memory keeps storage, the rest is a hint", () => {
-  expect(planEnforcement(true, "disk")).toEqual({ cpus: "enforced", memory: "enforced", storage: "advisory" });
-  expect(planEnforcement(false, "memory")).toEqual({ cpus: "advisory", memory: "advisory", storage: "enforced" });
+test("control groups keep memory, processors and processes, a disk in memory keeps storage, the rest is a hint", () => {
+  expect(planEnforcement(true, "disk")).toEqual({
+    cpus: "enforced",
+    memory: "enforced",
+    storage: "advisory",
+    pids: "enforced",
+  });
+  expect(planEnforcement(false, "memory")).toEqual({
+    cpus: "advisory",
+    memory: "advisory",
+    storage: "enforced",
+    pids: "advisory",
+  });
 });
 
 test("with control groups only the size of a file is bounded by process", () => {

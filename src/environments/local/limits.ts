@@ -1,11 +1,10 @@
-import type { Capabilities, Enforcement, ResourceLimits } from "../environment.ts";
+import { defaultPidsLimit, type Capabilities, type Enforcement, type ResourceLimits } from "../environment.ts";
 import type { LocalConfig } from "./local-config-schema.ts";
-import { mostProcesses } from "./control-groups.ts";
 
 /** How well each limit is kept with what the machine has. */
 export function planEnforcement(hasGroups: boolean, storage: LocalConfig["storage"]): Capabilities["limits"] {
   const bounded: Enforcement = hasGroups ? "enforced" : "advisory";
-  return { cpus: bounded, memory: bounded, storage: storage === "memory" ? "enforced" : "advisory" };
+  return { cpus: bounded, memory: bounded, storage: storage === "memory" ? "enforced" : "advisory", pids: bounded };
 }
 
 /** Shell text that bounds a process and what it starts without control groups: each process by itself, so as a hint. */
@@ -14,7 +13,7 @@ export function planProcessLimits(limits: ResourceLimits, hasGroups: boolean, ho
   const words = [`ulimit -f ${kibibytes(limits.storageBytes)}`];
   if (!hasGroups) {
     // Data, not address space: many runtimes reserve far more addresses than they will ever use.
-    words.push(`ulimit -d ${kibibytes(limits.memoryBytes)}`, `ulimit -u ${mostProcesses}`);
+    words.push(`ulimit -d ${kibibytes(limits.memoryBytes)}`, `ulimit -u ${limits.pids ?? defaultPidsLimit}`);
     const cpus = Math.ceil(limits.cpus);
     if (cpus < hostCpus) words.push(`taskset -cp ${pickCpus(cpus, hostCpus)} $$ >/dev/null`);
   }

@@ -66,7 +66,7 @@ export class LocalEnvironment implements Environment {
   readonly #startedMs: number;
   readonly #deviations: Deviation[];
   readonly #tools: ToolMarks | null;
-  #state: "running" | "frozen" | "stopped" | "destroyed" | "lost" = "running";
+  #state: "running" | "frozen" | "stopped" | "destroyed" | "ended" | "lost" = "running";
   #network: IsolatedNetwork | null = null;
   #endedMs: number | null = null;
   #ending: Promise<void> | null = null;
@@ -272,9 +272,14 @@ export class LocalEnvironment implements Environment {
   }
 
   #onGone(): void {
-    if (this.#state === "running" || this.#state === "frozen") this.#state = "lost";
+    if (this.#state === "running" || this.#state === "frozen") this.#state = this.#wasEndedInside() ? "ended" : "lost";
     this.#endedMs ??= this.#options.ground.clock.monotonic();
     this.#runner.release();
+  }
+
+  // No process inside can end the first one, except through the memory limit that all of them share.
+  #wasEndedInside(): boolean {
+    return (this.#options.groups?.countMemoryKills() ?? 0) > 0;
   }
 
   async #findUser(name: string, signal: AbortSignal): Promise<ResolvedUser> {
@@ -289,6 +294,8 @@ export class LocalEnvironment implements Environment {
 
   #assertRunning(): void {
     if (this.#state === "running" || this.#state === "frozen") return;
+    if (this.#state === "ended")
+      throw new RolloutError("environment_ended", `${this.id} was ended by its own memory limit`);
     const how = this.#state === "lost" ? "has ended by itself" : `has been ${this.#state}`;
     throw new RolloutError("environment_lost", `${this.id} ${how}`, { transient: true });
   }

@@ -1,4 +1,4 @@
-import type { FactValue, ResourceLimits } from "../environment.ts";
+import { defaultPidsLimit, type FactValue, type ResourceLimits } from "../environment.ts";
 import { enforcementOf } from "./check-limits.ts";
 import type { PreparedGround } from "./local-ground.ts";
 import type { Deviation } from "./local-image.ts";
@@ -35,6 +35,7 @@ export function planFacts(
         enforcement: enforcementOf(limits.memoryBytes, host.memoryBytes, enforcement.memory),
       },
       storage: { bytes: limits.storageBytes, enforcement: enforcement.storage },
+      pids: { value: limits.pids ?? defaultPidsLimit, enforcement: enforcement.pids ?? "none" },
     },
     deviations: deviations.map(({ asked, done }) => ({ asked, done })),
   };

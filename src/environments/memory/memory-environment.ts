@@ -70,7 +70,7 @@ export class MemoryEnvironment implements Environment {
       provider: "memory",
       image: options.image,
       isolation: "none",
-      limits: { ...options.capabilities.limits },
+      limits: { ...options.capabilities.limits, pids: options.capabilities.limits.pids ?? "none" },
     };
     this.#startedMs = options.clock.monotonic();
     this.#files = new MemoryFileSystem(options.files);

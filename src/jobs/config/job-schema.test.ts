@@ -43,6 +43,7 @@ describe("a job that says no more than it must", () => {
         overrideCpus: null,
         overrideMemoryBytes: null,
         overrideStorageBytes: null,
+        pidsLimit: null,
         network: { agent: "full", verifier: "full" },
         networkSetFor: [],
       },
@@ -95,6 +96,7 @@ const everything = {
     override_cpus: "500m",
     override_memory: "2G",
     override_storage: "30Gi",
+    pids_limit: 512,
     network: { agent: "none", verifier: { allow: ["example.org"] } },
   },
   verifier: {
@@ -163,6 +165,7 @@ describe("a job that says everything", () => {
         overrideCpus: 0.5,
         overrideMemoryBytes: 2e9,
         overrideStorageBytes: 30 * 2 ** 30,
+        pidsLimit: 512,
         network: { agent: "none", verifier: { allow: ["example.org"] } },
         networkSetFor: ["agent", "verifier"],
       },
@@ -247,6 +250,7 @@ describe("a key is refused", () => {
     ["environment.provider_config", [], "expected a table, got a list"],
     ["environment.override_cpus", -1, "-1 is not a positive quantity; write it like 500m, 0.5, 2G, 2Gi or 1e9"],
     ["environment.override_memory", "2 G", '"2 G" is not a positive quantity; write it like 500m, 0.5, 2G, 2Gi or 1e9'],
+    ["environment.pids_limit", 0, "must be at least 1, got 0"],
     ["environment.override_storage", [], "expected a quantity like 500m, 0.5, 2G, 2Gi or 1e9"],
     [
       "environment.override_storage",

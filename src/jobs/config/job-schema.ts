@@ -99,6 +99,11 @@ const environment = z.strictObject({
   override_cpus: quantity.optional().describe("Instead of the tasks' own cpus."),
   override_memory: quantity.optional().describe("Instead of the tasks' own memory."),
   override_storage: quantity.optional().describe("Instead of the tasks' own storage."),
+  pids_limit: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("How many processes and threads an environment may have at once (default 4096)."),
   network: z
     .strictObject({ agent: networkPolicy.optional(), verifier: networkPolicy.optional() })
     .prefault({})

@@ -57,6 +57,8 @@ export interface JobEnvironment {
   readonly overrideCpus: number | null;
   readonly overrideMemoryBytes: number | null;
   readonly overrideStorageBytes: number | null;
+  /** Null when the job sets none; then the default applies where the provider can keep it. */
+  readonly pidsLimit: number | null;
   readonly network: { readonly agent: NetworkPolicy; readonly verifier: NetworkPolicy };
   /** Phases for which the job file sets a policy. A policy of the job overrides what tasks demand. */
   readonly networkSetFor: readonly ("agent" | "verifier")[];

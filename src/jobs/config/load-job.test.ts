@@ -166,7 +166,7 @@ describe("what is wrong once is told once", () => {
       "datasets: [{ path: none }]\nenvironment: { name: x }",
       [
         "job.yaml:2:20 datasets[0].path: DIR/none does not exist",
-        "job.yaml:3:16 environment.name: unknown key; known: type, force_build, preserve_env, provider_config, override_cpus, override_memory, override_storage, network",
+        "job.yaml:3:16 environment.name: unknown key; known: type, force_build, preserve_env, provider_config, override_cpus, override_memory, override_storage, pids_limit, network",
       ],
     ],
   ])("%s", async (_, text, expected) => {

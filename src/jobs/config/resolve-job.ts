@@ -113,6 +113,7 @@ function toEnvironment(environment: JobFile["environment"], expander: Expander):
     overrideStorageBytes: bytesOf(environment.override_storage),
     network: { agent: environment.network.agent ?? "full", verifier: environment.network.verifier ?? "full" },
     networkSetFor: (["agent", "verifier"] as const).filter((phase) => environment.network[phase] !== undefined),
+    pidsLimit: environment.pids_limit ?? null,
   };
 }
 

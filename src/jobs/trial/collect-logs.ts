@@ -6,6 +6,7 @@ import { messageOf } from "../../base/rollout-error.ts";
 import type { CopyReport, Environment } from "../../environments/environment.ts";
 import type { TrialPaths } from "../output/job-paths.ts";
 import { capturedNames, copyLogs } from "./copy-logs.ts";
+import { collectLimitMs } from "./limits.ts";
 import { redactFile, redactTree } from "./redact-tree.ts";
 import { longestRewardBytes, parseReward } from "./reward.ts";
 import type { TrialContext } from "./trial-context.ts";
@@ -25,11 +26,12 @@ export async function collectLogs(
   state: LogCollection,
   environment: Environment,
   part: "" | "verifier",
+  limitMs: number = collectLimitMs,
 ): Promise<CopyReport> {
   const { context, paths, warn } = state;
   const target = join(paths.logs, part);
   mkdirSync(target, { recursive: true });
-  const report = await copyLogs(context, environment, part, paths.logs);
+  const report = await copyLogs(context, environment, part, paths.logs, limitMs);
   // What we captured is redacted already, and the reward is read as it was written.
   const exempt = ["reward.txt", ...capturedNames].map((name) => join(paths.verifierLogs, name));
   await redactTree(target, context.redactor, new Set(exempt));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { withDeadline } from "../../engine/with-deadline.ts";
 import type { CopyFromRequest, CopyReport, Environment } from "../../environments/environment.ts";
-import { collectLimitMs, mostLogEntries } from "./limits.ts";
+import { mostLogEntries } from "./limits.ts";
 import type { TrialContext } from "./trial-context.ts";
 
 /** Names in the verifier's folder that are ours; what a test script calls the same is kept beside them. */
@@ -23,10 +23,11 @@ export async function copyLogs(
   environment: Environment,
   part: "" | "verifier",
   logsDir: string,
+  limitMs: number,
 ): Promise<CopyReport> {
   const limits = { entries: mostLogEntries, bytes: context.job.logsLimitBytes };
   const copy = (path: string, request: Pick<CopyFromRequest, "limits" | "renames">): Promise<CopyReport> =>
-    copyPart(context, environment, path, { ...request, target: join(logsDir, path) });
+    copyPart(context, environment, path, limitMs, { ...request, target: join(logsDir, path) });
   let report = await copy(part, { limits, renames: renamesBelow(part === "" ? "verifier" : "") });
   if (report.isCut && part === "") {
     mkdirSync(join(logsDir, "verifier"), { recursive: true });
@@ -43,10 +44,11 @@ async function copyPart(
   { clock, forceSignal: parent }: TrialContext,
   environment: Environment,
   path: string,
+  limitMs: number,
   request: Omit<CopyFromRequest, "source" | "signal">,
 ): Promise<CopyReport> {
   // Not the signal that ended the trial: what its environment holds is wanted most when something went wrong.
-  const limit = { clock, limitMs: collectLimitMs, parent, what: "copying /logs", graceMs: 1000 };
+  const limit = { clock, limitMs, parent, what: "copying /logs", graceMs: 1000 };
   try {
     const report = await withDeadline(limit, (signal) =>
       environment.copyFrom({ source: join("/logs", path), ...request, signal }),

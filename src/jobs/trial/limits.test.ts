@@ -8,7 +8,7 @@ import { parseTaskFile } from "../tasks/parse-task-file.ts";
 import type { TaskConfig } from "../tasks/task.ts";
 import { hang, type JobScript } from "../testing/acts.ts";
 import { onlyTrial, startJob } from "../testing/job-rig.ts";
-import { until } from "../testing/until.ts";
+import { forever, until } from "../testing/until.ts";
 import { planLimits, planResources } from "./limits.ts";
 
 function makeJob(config: Readonly<Record<string, unknown>> = {}): Job {
@@ -84,17 +84,54 @@ describe("the limits of a trial", () => {
 
   test("R30: the job's overrides replace the resources that the task asks for", () => {
     const task = makeTask('[environment]\ncpus = "2"\nmemory = "4G"\nstorage = "20G"\n');
-    expect(planResources(makeJob(), task)).toEqual({ cpus: 2, memoryBytes: 4e9, storageBytes: 20e9 });
-    const environment = { type: "memory", override_cpus: "500m", override_memory: "1Gi", override_storage: 30 };
+    expect(planResources(makeJob(), task)).toEqual({
+      cpus: 2,
+      memoryBytes: 4e9,
+      storageBytes: 20e9,
+      pids: 4096,
+    });
+    const environment = {
+      type: "memory",
+      override_cpus: "500m",
+      override_memory: "1Gi",
+      override_storage: 30,
+      pids_limit: 64,
+    };
     expect(planResources(makeJob({ environment }), task)).toEqual({
       cpus: 0.5,
       memoryBytes: 2 ** 30,
       storageBytes: 30,
+      pids: 64,
     });
   });
 });
 
 describe("a limit that is hit", () => {
+  test("R22: an environment that answers no call after the limit holds its trial for minutes at most, once", async () => {
+    const clock = new FakeClock();
+    const late = ["kill", "copyFrom", "destroy"];
+    const job = startJob({
+      clock,
+      config: { retry: { max_attempts: 3 } },
+      tasks: { one: { toml: "[agent]\ntimeout_sec = 10\n" } },
+      script: { execute: hang },
+      faults: ({ operation }) => (late.includes(operation) ? forever : undefined),
+    });
+    const over = new AbortController();
+    const finished = job.finished.finally(() => over.abort());
+    finished.catch(() => {});
+    let waitedSec = 0;
+    for (; !over.signal.aborted && waitedSec < 1000; waitedSec++) {
+      await clock.advance(1000);
+      // Files are written in real time.
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const { error, tries } = (await finished).trial(onlyTrial);
+    expect(error).toMatchObject({ type: "agent_execution_timeout", cause: null, blame: "agent" });
+    expect(tries).toBe(1);
+    expect(waitedSec).toBeLessThan(250);
+  });
+
   const install = { agents: [{ name: "a", install: "i", execute: "e" }] };
   const cases: [string, JobScript, string, number][] = [
     ["install", { install: hang }, "agent_install_timeout", 7.5],

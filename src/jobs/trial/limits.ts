@@ -1,4 +1,4 @@
-import type { ResourceLimits } from "../../environments/environment.ts";
+import { defaultPidsLimit, type ResourceLimits } from "../../environments/environment.ts";
 import type { Job } from "../config/job.ts";
 import type { TaskConfig } from "../tasks/task.ts";
 
@@ -30,6 +30,7 @@ export function planResources(job: Job, config: TaskConfig): ResourceLimits {
     cpus: job.environment.overrideCpus ?? config.environment.cpus,
     memoryBytes: job.environment.overrideMemoryBytes ?? config.environment.memoryBytes,
     storageBytes: job.environment.overrideStorageBytes ?? config.environment.storageBytes,
+    pids: job.environment.pidsLimit ?? defaultPidsLimit,
   };
 }
 
@@ -41,3 +42,5 @@ export const mostCopiedEntries = 1_000_000;
 export const callLimitMs = 300_000;
 export const collectLimitMs = 120_000;
 export const teardownLimitMs = 60_000;
+/** How long a failed trial waits for its processes to be ended, and for its logs when they could not be. */
+export const lateLimitMs = 30_000;

@@ -14,7 +14,7 @@ import { callEnvironment } from "./call-environment.ts";
 import { collectLogs, redactReward } from "./collect-logs.ts";
 import type { EnvironmentLease } from "./environment-lease.ts";
 import { failureOf, type Failure, type FailureType, type Step } from "./failure.ts";
-import { collectLimitMs } from "./limits.ts";
+import { collectLimitMs, lateLimitMs } from "./limits.ts";
 import { missingShell } from "./missing-shell.ts";
 import { openCapture, runCaptured } from "./run-captured.ts";
 import { setDecoy } from "./set-decoy.ts";
@@ -303,9 +303,11 @@ async function collectAfterFailure(
 ): Promise<void> {
   // The agent's own logs were taken before a separate verifier began.
   const environment = state.verifierEnvironment ?? agentEnvironment;
-  if (failure) await endProcesses(state, environment);
+  const hasAnswered = failure === null || (await endProcesses(state, environment));
   try {
-    await collectLogs(state, environment, state.verifierEnvironment ? "verifier" : "");
+    // An environment that answers late must not hold its trial much longer than its limit.
+    const limitMs = hasAnswered ? collectLimitMs : lateLimitMs;
+    await collectLogs(state, environment, state.verifierEnvironment ? "verifier" : "", limitMs);
   } catch (error) {
     if (isDiskFull(error)) state.context.onDiskFull(error);
     state.warn(`/logs could not be copied: ${messageOf(error)}`);
@@ -313,12 +315,14 @@ async function collectAfterFailure(
 }
 
 // An agent that failed or was cut short must not go on writing while its logs are read.
-async function endProcesses({ context, warn }: TryState, environment: Environment): Promise<void> {
+async function endProcesses({ context, warn }: TryState, environment: Environment): Promise<boolean> {
   const { clock, forceSignal: parent } = context;
-  const limit = { clock, limitMs: collectLimitMs, parent, what: "ending processes", graceMs: 1000 };
+  const limit = { clock, limitMs: lateLimitMs, parent, what: "ending processes", graceMs: 1000 };
   try {
     await withDeadline(limit, (signal) => environment.killProcesses(signal));
+    return true;
   } catch (error) {
     warn(`what the agent left running could not be ended: ${messageOf(error)}`);
+    return false;
   }
 }

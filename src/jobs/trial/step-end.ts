@@ -10,15 +10,17 @@ export function failureOfEnd(
   type: FailureType,
   limits: ResourceLimits,
 ): Failure | null {
-  const { exitCode, signal, outOfMemory, outOfStorage = false } = end.result;
+  const { exitCode, signal, outOfMemory, outOfStorage = false, outOfPids = false } = end.result;
   if (exitCode === 0) return null;
   const how = outOfMemory
     ? `was killed by the memory limit of ${formatBytes(limits.memoryBytes)}`
     : outOfStorage
       ? `was ended by the storage limit of ${formatBytes(limits.storageBytes)}`
-      : exitCode === null
-        ? `was ended by ${signal ?? "a signal"}`
-        : `exited with code ${exitCode}${exitMeaning(exitCode)}`;
+      : outOfPids
+        ? `was ended: it had more processes than the limit of ${limits.pids}`
+        : exitCode === null
+          ? `was ended by ${signal ?? "a signal"}`
+          : `exited with code ${exitCode}${exitMeaning(exitCode)}`;
   const words = end.lastLines.length > 0 ? `; it last printed:\n${end.lastLines.join("\n")}` : "; it printed nothing";
   const message = `${what} ${how}${words}`;
   return { type, message, cause: null, detail: message };

@@ -10,6 +10,7 @@ export async function migrate(database: SqlDatabase): Promise<void> {
   await database.write(async (session) => {
     if (dialect.lockSchema !== "") await session.rows(dialect.lockSchema);
     const version = await versionOf(database, session);
+    if (version > migrations.length) throw newerStore(database, version);
     if (version === 0) {
       await session.run("CREATE TABLE IF NOT EXISTS rollout_schema (version BIGINT NOT NULL)");
       await session.run("INSERT INTO rollout_schema (version) VALUES (?)", [0]);
@@ -21,26 +22,25 @@ export async function migrate(database: SqlDatabase): Promise<void> {
   });
 }
 
-/** Rejects when the tables of a store that is only read are not this version's. */
+/** Rejects when a store that is only read has no tables. Tables of another version are read as far as that goes. */
 export async function checkSchema(database: SqlDatabase): Promise<void> {
   const version = await database.read((session) => versionOf(database, session));
-  if (version === migrations.length) return;
-  const state = version === 0 ? "holds no datasets and no runs" : `has tables of version ${version}`;
-  throw new RolloutError("not_found", `the store ${database.location} ${state}, and it was opened for reading only`, {
+  if (version > 0) return;
+  throw new RolloutError("not_found", `the store ${database.location} holds no datasets and no runs`, {
     hint: "a command that writes to it sets it up",
   });
 }
 
-async function versionOf({ dialect, location }: SqlDatabase, session: SqlSession): Promise<number> {
+async function versionOf({ dialect }: SqlDatabase, session: SqlSession): Promise<number> {
   if ((await session.rows(dialect.findSchema)).length === 0) return 0;
   const [row] = await session.rows<{ version: number }>("SELECT version FROM rollout_schema");
-  const version = row?.version ?? 0;
-  if (version > migrations.length) {
-    throw new RolloutError(
-      "unsupported",
-      `the store ${location} was written by a newer rollout (tables ${version}; this one knows ${migrations.length})`,
-      { hint: "update rollout, or open another store" },
-    );
-  }
-  return version;
+  return row?.version ?? 0;
+}
+
+function newerStore({ location }: SqlDatabase, version: number): RolloutError {
+  return new RolloutError(
+    "unsupported",
+    `the store ${location} was written by a newer rollout (tables ${version}; this one knows ${migrations.length})`,
+    { hint: "update rollout, or open another store" },
+  );
 }

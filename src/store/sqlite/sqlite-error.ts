@@ -12,6 +12,11 @@ interface Meaning {
 
 // The primary result codes of SQLite that a person can do something about.
 const meanings: Readonly<Record<number, Meaning>> = {
+  1: {
+    code: "io_failed",
+    text: "has tables that this version of rollout cannot read",
+    hint: "an older store is brought up to date by a command that writes to it; a newer one needs a newer rollout",
+  },
   3: { code: "io_failed", text: "may not be read or written", hint: "look at the permissions of the file" },
   5: { code: "io_failed", text: "is busy: another process has been writing for too long", transient: true },
   6: { code: "io_failed", text: "is busy: another process has been writing for too long", transient: true },

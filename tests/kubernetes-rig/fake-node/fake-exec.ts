@@ -66,7 +66,7 @@ function playSupervisor(send: Send, end: () => void): (bytes: Buffer) => void {
     const endMark = words.find((word) => word.startsWith("\u0001")) ?? "";
     send(channels.stdout, "h;");
     const piece = (stream: string): string => `${stream} 1 ${endMark.length};${endMark}`;
-    setTimeout(() => send(channels.stdout, `${piece("o")}${piece("e")}x 0 0 1;`), seconds * 1000);
+    setTimeout(() => send(channels.stdout, `${piece("o")}${piece("e")}x 0 0 1 0;`), seconds * 1000);
   };
 }
 

@@ -29,6 +29,8 @@ export interface Engine {
    * that layer, or it compares sizes and times only, which whoever writes can set.
    */
   readonly layer: "listed" | "measured" | "compared";
+  /** Its kernel can limit the number of processes of a container. */
+  readonly hasPidsLimit: boolean;
   /** Null when it does not say. */
   readonly capacity: Capacity | null;
   /** What it mounts belongs to the same users here and there, if the paths are the same. */
@@ -61,6 +63,7 @@ interface InfoAnswer {
   readonly MemTotal?: number;
   readonly Driver?: string;
   readonly DriverStatus?: readonly (readonly [string, string])[] | null;
+  readonly PidsLimit?: boolean;
 }
 
 /** Finds the engine, agrees on a version and asks what it can; rejects with `provider_unavailable` and the remedy. */
@@ -115,6 +118,7 @@ async function meet(client: EngineClient, host: Host, clock: Clock, signal: Abor
     platform: `${version.Os ?? "linux"}/${version.Arch ?? "unknown"}`,
     whyNoQuota: explainNoQuota(info),
     layer: findLayer(info, isPodman),
+    hasPidsLimit: info.PidsLimit !== false,
     capacity: info.NCPU && info.MemTotal ? { cpus: info.NCPU, memoryBytes: info.MemTotal } : null,
     mountsHostPaths: isNear && !hasOption(/name=(rootless|userns|selinux)/),
     runsHere:

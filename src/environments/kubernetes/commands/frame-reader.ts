@@ -3,7 +3,13 @@ export type Frame =
   | { readonly kind: "started" }
   | { readonly kind: "gone" }
   | { readonly kind: "unplaced" }
-  | { readonly kind: "exit"; readonly exitCode: number; readonly memoryKills: number; readonly isAlone: boolean }
+  | {
+      readonly kind: "exit";
+      readonly exitCode: number;
+      readonly memoryKills: number;
+      readonly isAlone: boolean;
+      readonly isCrowded: boolean;
+    }
   | {
       readonly kind: "bytes";
       readonly stream: "o" | "e";
@@ -52,10 +58,10 @@ export class FrameReader {
     if (head === "h") return { kind: "started" };
     if (head === "g") return { kind: "gone" };
     if (head === "f") return { kind: "unplaced" };
-    const exit = /^x (\d+) (-?\d+) ([01])$/.exec(head);
+    const exit = /^x (\d+) (-?\d+) ([01]) ([01])$/.exec(head);
     if (exit) {
-      const [, exitCode, memoryKills, alone] = exit;
-      return { kind: "exit", exitCode: Number(exitCode), memoryKills: Number(memoryKills), isAlone: alone === "1" };
+      const [exitCode = 0, memoryKills = 0, alone, crowded] = exit.slice(1).map(Number);
+      return { kind: "exit", exitCode, memoryKills, isAlone: alone === 1, isCrowded: crowded === 1 };
     }
     const piece = /^([oe]) (\d+) (\d+)$/.exec(head);
     if (!piece) return null;

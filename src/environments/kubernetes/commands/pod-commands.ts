@@ -29,8 +29,12 @@ export class PodCommands {
   #begun = 0;
   #begunAtQuiet = 0;
 
-  constructor(shell: PodShell) {
+  readonly #pids: number | undefined;
+
+  /** `pids` is how many processes the Pod may have while a command runs. */
+  constructor(shell: PodShell, pids?: number) {
     this.#shell = shell;
+    this.#pids = pids;
   }
 
   /** True when nothing runs beside the main process: no command was begun since that was seen. */
@@ -54,6 +58,7 @@ export class PodCommands {
       words,
       files,
       endMark,
+      pids: this.#pids,
       stdout,
       stderr,
     });

@@ -8,6 +8,8 @@ import { runTool, type ToolOutcome, type ToolRequest } from "./run-tool.ts";
 const firstWaitMs = 200;
 const longestWaitMs = 5000;
 const settleMs = 10_000;
+// The exit code of a program that SIGKILL ended.
+const killedCode = 137;
 
 export interface PodShellOptions {
   readonly client: KubeClient;
@@ -31,9 +33,15 @@ export class PodShell {
     return ExecStream.open(client, { ...address, command, clock, signal });
   }
 
-  /** Runs a small tool that may be run twice, and does so when the connection is lost. */
-  runTool(request: ToolRequest): Promise<ToolOutcome> {
-    return this.untilHeard(request.signal, () => runTool((command, signal) => this.open(command, signal), request));
+  /** Runs a small tool that may be run twice, and does so when the connection is lost. Rejects when the Pod's end killed it. */
+  async runTool(request: ToolRequest): Promise<ToolOutcome> {
+    const { signal } = request;
+    const outcome = await this.untilHeard(signal, () =>
+      runTool((command, until) => this.open(command, until), request),
+    );
+    const end = outcome.exitCode === killedCode ? await this.endSoon(signal) : null;
+    if (end !== null) throw this.options.life.lost(end);
+    return outcome;
   }
 
   /** Does something over a connection, and again while the connection is lost and the Pod is not. */

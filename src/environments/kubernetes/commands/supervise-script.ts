@@ -10,20 +10,23 @@ import { keeperSeconds } from "../../guest/keeper.ts";
 // A read that is to end after some time may swallow what it was to end at (bash 5.2 does when both happen at once), so
 // that none of them reads what a command prints: it is read byte by byte, and by dd when it is much. The mark of its end
 // is written at once, so that the rest of it is there when its first two bytes are.
+// crowded() counts the processes of the Pod. It says yes only where the keeper is process 1, so that `kill -1` cannot
+// reach anything but a Pod of ours.
 //
 // Arguments: what the names of its files begin with, the next piece of each stream, the last that was taken away, how
-// many may lie there, whether it may be started.
+// many may lie there, whether it may be started, how many processes the Pod may have (0 for any number).
 // Input: the words of the command as counted lists that end with NUL each, then what is placed before it starts (paths
 // after E, R and P as for a copy, archives as A and their length), then lines: `o 3` (pieces up to 3 are
 // here), `e 3`, and `q` (all is well, forget it).
 // Output, with as few writes as can be, because each passes through every program of the cluster: `f;` (what was to be
 // placed could not be, nothing was started), `h;` (it has been started), `o 3 512;` and `e 3 512;` with so many bytes
-// after it, `x 0 0 1;` (its exit code, what the memory limit killed meanwhile, whether nothing else runs in the Pod),
+// after it, `x 0 0 1 0;` (its exit code, what the memory limit killed meanwhile, whether nothing else runs in the Pod,
+// whether everything was killed because there were too many processes),
 // `g;` (it is gone without an exit code).
 const script = `unset script; kept=(); while IFS= read -r -d '' word; do
   case $word in [a-z]*|TMOUT=*|FUNCNEST=*|GLOBIGNORE=*|POSIXLY_CORRECT=*) kept+=("$word");; esac; done < /proc/$$/environ 2>/dev/null
 unset TMOUT FUNCNEST GLOBIGNORE; set +o posix
-d=$1 most=$6 may=$7 dir=\${1%/*}; declare -A next=([o]=$2 [e]=$3) had=([o]=$4 [e]=$5)
+d=$1 most=$6 may=$7 pids=$8 dir=\${1%/*}; declare -A next=([o]=$2 [e]=$3) had=([o]=$4 [e]=$5)
 own=$PATH; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 words() { local -n into=$1; local count word; into=(); IFS= read -r -d '' count || exit 3
   while ((count-- > 0)); do IFS= read -r -d '' word || exit 3; into+=("$word"); done; }
@@ -50,6 +53,10 @@ place() { local mode word; local -a away made; shopt -s dotglob nullglob; set -o
   esac; done; tidy; }
 kills() { local name value file; killed=0; for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
   [ -r "$file" ] || continue; while read -r name value; do [ "$name" = oom_kill ] && killed=$value; done < "$file"; done; } 2>/dev/null
+crowded() { local now= file word text=; ((pids > 0)) || return 1
+  for file in /sys/fs/cgroup/pids.current /sys/fs/cgroup/pids/pids.current; do [ -r "$file" ] && read -r now < "$file" && break; done
+  case $now in ''|*[!0-9]*) set -- /proc/[0-9]*; now=$#;; esac; ((now > pids)) || return 1
+  while IFS= read -r -d '' word; do text+="$word "; done < /proc/1/cmdline; [[ $text == *" sleep ${keeperSeconds} "* ]]; } 2>/dev/null
 ended() { local word text=; while IFS= read -r -d '' word; do text=$word; done < "$1"; [ -z "$word" ] && [[ $text == *"$end" ]]; }
 short() { local word text= waited= code=0 want=1; size=0; IFS= read -r -d '' -n 1 word || return 3
   while :; do
@@ -140,9 +147,10 @@ form='h;' told= looks=0 rest=0.02
 while :; do
   for s in o e; do while [ -s "$d.$s.\${next[$s]}.s" ]; do send $s "\${next[$s]}"; ((next[$s]++)); done; done
   if [ -z "$told" ] && [ -s "$d.x" ]; then read -r code kills passing < "$d.x"
-    if settled; then told=1; form+="x $code $kills $quiet;"; continue; else rest=0.01; fi
+    if settled; then told=1; form+="x $code $kills $quiet 0;"; continue; else rest=0.01; fi
   elif [ "$form" != 'h;' ] || [ "$rest" = $idle ]; then say; fi
   hear
+  if [ -z "$told" ] && crowded; then kill -KILL -1; form+='x 137 0 0 1;g;' told=gone; fi
   if read -r -t $rest -u 9 || [ -n "$told" ]; then rest=0.02; continue; fi
   if [ "$rest" = $idle ]; then
     [ -n "$pid" ] || [ ! -s "$d.pid" ] || read -r pid < "$d.pid"
@@ -161,6 +169,8 @@ export interface SuperviseOptions {
   readonly had: { readonly o: number; readonly e: number };
   /** False when it has been started already. */
   readonly mayStart: boolean;
+  /** Everything in the Pod is killed when it has more processes. Default: any number. */
+  readonly pids?: number | undefined;
 }
 
 /** How many pieces of one stream lie in the Pod before the command is held back. */
@@ -173,7 +183,7 @@ const starter = `IFS= read -r -N "$1" script || exit 3; shift; eval "$script"`;
 export const supervisorScript: Buffer = Buffer.from(script);
 
 /** The command that starts another one under a supervisor, or connects to one that runs. */
-export function planSupervisor({ stem, next, had, mayStart }: SuperviseOptions): readonly string[] {
+export function planSupervisor({ stem, next, had, mayStart, pids = 0 }: SuperviseOptions): readonly string[] {
   return [
     "env",
     `${commandMark}=tool`,
@@ -184,6 +194,6 @@ export function planSupervisor({ stem, next, had, mayStart }: SuperviseOptions):
     "bash",
     String(supervisorScript.length),
     stem,
-    ...[next.o, next.e, had.o, had.e, mostPieces, mayStart ? 1 : 0].map(String),
+    ...[next.o, next.e, had.o, had.e, mostPieces, mayStart ? 1 : 0, pids].map(String),
   ];
 }

@@ -19,6 +19,7 @@ export interface CommandEnd {
   readonly exitCode: number;
   readonly outOfMemory: boolean;
   readonly outOfStorage: boolean;
+  readonly outOfPids: boolean;
 }
 
 /** Files that a supervisor places before it starts its command. */
@@ -34,6 +35,8 @@ export interface SupervisedCommandOptions {
   readonly words: Buffer;
   readonly files: CommandFiles | undefined;
   readonly endMark: string;
+  /** How many processes the Pod may have. */
+  readonly pids: number | undefined;
   readonly stdout: OutputSink;
   readonly stderr: OutputSink;
 }
@@ -48,7 +51,7 @@ export class SupervisedCommand {
   /** Bytes of the piece under way that were handed on before the connection was lost. */
   readonly #given = { o: 0, e: 0 };
   #isStarted = false;
-  #exit: { readonly exitCode: number; readonly memoryKills: number; readonly isAlone: boolean } | null = null;
+  #exit: Omit<Frame & { readonly kind: "exit" }, "kind"> | null = null;
   #isGone = false;
   #isUnplaced = false;
   /** How often a connection ended in order and brought nothing. */
@@ -101,7 +104,7 @@ export class SupervisedCommand {
       }
       if (this.#isGone) {
         // Somebody has killed the supervisor with all else.
-        this.#exit = { exitCode: killedCode, memoryKills: 0, isAlone: false };
+        this.#exit = { exitCode: killedCode, memoryKills: 0, isAlone: false, isCrowded: false };
         break;
       }
       this.#emptyTries = this.#next.o + this.#next.e === before ? this.#emptyTries + 1 : 0;
@@ -109,8 +112,8 @@ export class SupervisedCommand {
     }
     await this.#outputs.o.flush();
     await this.#outputs.e.flush();
-    const { exitCode, memoryKills } = this.#exit;
-    return { exitCode, outOfMemory: memoryKills > 0, outOfStorage: false };
+    const { exitCode, memoryKills, isCrowded } = this.#exit;
+    return { exitCode, outOfMemory: memoryKills > 0, outOfStorage: false, outOfPids: isCrowded };
   }
 
   get #place(): string {
@@ -122,10 +125,10 @@ export class SupervisedCommand {
   }
 
   async #connect(signal: AbortSignal): Promise<void> {
-    const { stem, words, files } = this.#options;
+    const { stem, words, files, pids } = this.#options;
     // What was said before the connection was lost may not have been heard.
     const had = { o: Math.max(0, this.#next.o - 1 - mostPieces), e: Math.max(0, this.#next.e - 1 - mostPieces) };
-    const options = { stem, next: this.#next, had, mayStart: !this.#isStarted };
+    const options = { stem, next: this.#next, had, mayStart: !this.#isStarted, pids };
     const stream = await this.#shell.open(planSupervisor(options), signal);
     const onAbort = (): void => stream[Symbol.dispose]();
     signal.addEventListener("abort", onAbort, { once: true });
@@ -214,7 +217,7 @@ export class SupervisedCommand {
 }
 
 function killedBy(limit: "memory" | "storage"): CommandEnd {
-  return { exitCode: killedCode, outOfMemory: limit === "memory", outOfStorage: limit === "storage" };
+  return { exitCode: killedCode, outOfMemory: limit === "memory", outOfStorage: limit === "storage", outOfPids: false };
 }
 
 // The supervisor tidies up behind itself; nobody has to wait for it.

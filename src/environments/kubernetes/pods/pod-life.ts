@@ -96,9 +96,10 @@ export class PodLife {
   }
 
   /** What to throw when it has ended. */
-  lost({ words, isPassing, isOwnDoing }: PodEnd): RolloutError {
+  lost({ words, isPassing, isOwnDoing, overLimit }: PodEnd): RolloutError {
     const hint = words.includes(deadlineReason) ? "let Pods live longer with provider_config.deadline_sec" : undefined;
-    const code = isOwnDoing ? "environment_ended" : "environment_lost";
+    const isOwn = isOwnDoing || (this.#hasServed && overLimit !== null);
+    const code = isOwn ? "environment_ended" : "environment_lost";
     return new RolloutError(code, `the Pod ${this.name} ${words}`, { transient: isPassing, hint });
   }
 }

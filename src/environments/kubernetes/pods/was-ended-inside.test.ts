@@ -12,6 +12,8 @@ function ended(terminated: object | null, status: object = {}, metadata: object 
 test.for([
   ["was told to end", ended({ exitCode: 143, reason: "Error" })],
   ["could not sleep any more", ended({ exitCode: 3, reason: "Error" })],
+  ["found no program to sleep with", ended({ exitCode: 127, reason: "Error" })],
+  ["met a library that was truncated", ended({ exitCode: 135, reason: "Error" })],
   ["slept badly", ended({ exitCode: 0, reason: "Completed" }, { phase: "Succeeded" })],
 ] as const)("a main process that %s did so from inside, when nobody else is known to have done it", ([, pod]) => {
   expect(mayHaveEndedInside(pod)).toBe(true);

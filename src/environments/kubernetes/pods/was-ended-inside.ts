@@ -4,10 +4,8 @@ import { listPodEvents } from "./list-pod-events.ts";
 import { conditionOf, mainState, type Pod } from "./pod.ts";
 
 const askMs = 5000;
-// What the keeper ends with when it is told to.
-const toldCode = 143;
-// What it ends with when it cannot sleep any more; from here on codes are those of runtimes and of signals.
-const firstForeignCode = 126;
+// Nothing inside can send SIGKILL to the main process. Runtimes use 255 for a container whose end they did not see.
+const foreignCodes: readonly number[] = [137, 255];
 
 /** True when a Pod's main process ended by itself, as far as its status tells: nobody is known to have ended it. */
 export function mayHaveEndedInside(pod: Pod): boolean {
@@ -18,8 +16,8 @@ export function mayHaveEndedInside(pod: Pod): boolean {
     pod.metadata.deletionTimestamp !== undefined ||
     conditionOf(pod, "DisruptionTarget")?.status === "True";
   if (!isWhole || isOthersDoing) return false;
-  const { reason: how, exitCode = firstForeignCode } = mainState(pod)?.terminated ?? {};
-  return (how === "Error" || how === "Completed") && (exitCode === toldCode || exitCode < firstForeignCode);
+  const { reason: how, exitCode } = mainState(pod)?.terminated ?? {};
+  return (how === "Error" || how === "Completed") && exitCode !== undefined && !foreignCodes.includes(exitCode);
 }
 
 /** True when what ran in a Pod ended it; a node that did it, because the Pod's sandbox died for one, says so in an event. */
