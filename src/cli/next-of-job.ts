@@ -19,7 +19,7 @@ export async function nextOfJob(job: JobRecord, cwd: string): Promise<NextOfJob>
   const finished = trials.filter((trial) => !isInterrupted(trial)).length;
   const raised = raiseBudget({
     budget: await readBudget(dir),
-    spent: sumSpent(trials, result.sittings),
+    spent: sumSpent(trials, result.sessions),
     finished,
     left: plan.length - finished,
     deadlineSec: null,

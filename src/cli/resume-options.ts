@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { RolloutError } from "../base/rollout-error.ts";
 import { describeUnknown } from "../base/suggest.ts";
-import type { SittingWishes } from "../jobs/resume/plan-sitting.ts";
+import type { SessionWishes } from "../jobs/resume/plan-session.ts";
 import { failureTypes, type FailureType } from "../jobs/trial/failure.ts";
 
 /** What a person may ask for when a job is taken up again. */
@@ -19,7 +19,7 @@ export function addResumeOptions(command: Command): Command {
 }
 
 /** What the options ask for; rejects an error type that there is none of. */
-export function wishesOf({ retryFailed, acceptChanges }: ResumeOptions): Omit<SittingWishes, "signal"> {
+export function wishesOf({ retryFailed, acceptChanges }: ResumeOptions): Omit<SessionWishes, "signal"> {
   return { retryFailed: retryFailed === undefined ? [] : typesOf(retryFailed), acceptChanges: acceptChanges === true };
 }
 

@@ -6,7 +6,7 @@ import { budgetLines } from "../jobs/describe-run.ts";
 import { describeChanges } from "../jobs/resume/job-changes.ts";
 import type { EarlierWork } from "../jobs/resume/open-earlier-work.ts";
 import { isFailed } from "../jobs/output/trial-result-schema.ts";
-import { planSitting, type PlannedSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
+import { planSession, type PlannedSession, type SessionWishes } from "../jobs/resume/plan-session.ts";
 import type { PreparedJob } from "../jobs/prepare-job.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import { countText } from "../report/number-text.ts";
@@ -22,9 +22,9 @@ import type { JsonMode, RunReporter } from "./run-reporter.ts";
 export interface JobWish {
   readonly job: Job;
   readonly selection: TaskSelection;
-  /** What earlier sittings left; null for a new job. */
+  /** What earlier sessions left; null for a new job. */
   readonly earlier: EarlierWork | null;
-  readonly wishes: Omit<SittingWishes, "signal">;
+  readonly wishes: Omit<SessionWishes, "signal">;
   readonly json: JsonMode;
   readonly quiet: boolean;
 }
@@ -41,16 +41,16 @@ export async function runJob(
   const { earlier, quiet, json } = wish;
   await using ready = await prepareReported({ ...wish, reporter, interrupts }, context);
   const { prepared } = ready;
-  const sitting = earlier && (await planSitting(prepared, earlier, { ...wish.wishes, signal }));
-  if (sitting && !quiet) {
-    for (const line of describeChanges(sitting.changes)) terminal.err(`${plainText(line)}\n`);
-    terminal.err(`${describeSittingPlan(prepared, sitting)}\n`);
+  const session = earlier && (await planSession(prepared, earlier, { ...wish.wishes, signal }));
+  if (session && !quiet) {
+    for (const line of describeChanges(session.changes)) terminal.err(`${plainText(line)}\n`);
+    terminal.err(`${describeSessionPlan(prepared, session)}\n`);
   }
-  await probe(prepared, sitting?.trials.length === 0, signal);
-  if (!quiet && sitting?.trials.length !== 0)
-    for (const line of budgetLines(prepared, sitting)) terminal.err(`${line}\n`);
+  await probe(prepared, session?.trials.length === 0, signal);
+  if (!quiet && session?.trials.length !== 0)
+    for (const line of budgetLines(prepared, session)) terminal.err(`${line}\n`);
 
-  const run = await ready.run(sitting);
+  const run = await ready.run(session);
   const exitCode =
     run.unwritten === null
       ? exitCodeOfJob(run.result, interrupts.received)
@@ -71,11 +71,11 @@ export async function runJob(
   return exitCode;
 }
 
-function describeSittingPlan({ trials }: PreparedJob, sitting: PlannedSitting): string {
-  const left = sitting.trials.length;
+function describeSessionPlan({ trials }: PreparedJob, session: PlannedSession): string {
+  const left = session.trials.length;
   if (left > 0)
     return `taken up again: ${trials.length - left} of ${countText(trials.length, "trial")} stay, ${left} to run`;
-  const failed = [...sitting.settled.values()].filter(({ result }) => result && isFailed(result)).length;
+  const failed = [...session.settled.values()].filter(({ result }) => result && isFailed(result)).length;
   const again = failed > 0 ? `; --retry-failed repeats the ${failed} that failed` : "";
   return `nothing to run: ${trials.length} of ${countText(trials.length, "trial")} finished${again}`;
 }

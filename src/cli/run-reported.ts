@@ -3,7 +3,7 @@ import { silentLog } from "../base/log.ts";
 import { loadProviderModule } from "../environments/registry.ts";
 import type { Job } from "../jobs/config/job.ts";
 import type { PreparedJob } from "../jobs/prepare-job.ts";
-import type { PlannedSitting } from "../jobs/resume/plan-sitting.ts";
+import type { PlannedSession } from "../jobs/resume/plan-session.ts";
 import type { JobRun } from "../jobs/job-run.ts";
 import { runPreparedJob } from "../jobs/run-job.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
@@ -26,7 +26,7 @@ export interface ReportedRun {
 export interface ReadyRun extends AsyncDisposable {
   readonly prepared: PreparedJob;
   /** Runs it, from the start or as an earlier one is taken up again. */
-  run(sitting: PlannedSitting | null): Promise<JobRun>;
+  run(session: PlannedSession | null): Promise<JobRun>;
 }
 
 /** Prepares a job and prints what is wrong with its tasks. */
@@ -50,7 +50,7 @@ export async function prepareReported(wish: ReportedRun, { host, clock, terminal
     reporter.say(`${entry.level}: ${entry.message}`);
   return {
     prepared,
-    run: (sitting) => runPreparedJob(prepared, { runId, host, clock, signal, forceSignal, sitting, onEvent, onLog }),
+    run: (session) => runPreparedJob(prepared, { runId, host, clock, signal, forceSignal, session, onEvent, onLog }),
     [Symbol.asyncDispose]: () => prepared[Symbol.asyncDispose](),
   };
 }

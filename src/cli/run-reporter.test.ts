@@ -9,7 +9,7 @@ const shape = { groupBy: ["target"], itemLabel: "item", markName: "right", passA
 function eventsOf(name: string): RunEvent[] {
   const labels = { target: name, item: "one" };
   const run = { id: name, kind: "dataset", name, total: 1, concurrency: 1, shape, metrics: [], location: "" } as const;
-  const tail = { status: "completed", skipped: 0, durationSec: 1, sittings: 1, next: [] } as const;
+  const tail = { status: "completed", skipped: 0, durationSec: 1, sessions: 1, next: [] } as const;
   const failure = { type: "target_failed", message: `no ${name}`, phase: null, blame: "agent" } as const;
   const unit = {
     key: "one",

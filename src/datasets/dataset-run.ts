@@ -20,7 +20,7 @@ import type { ItemWithScores, RunSummary, ScorerResult } from "./summary.ts";
 import { datasetName } from "./items/item-source.ts";
 import { toEventItem, toUnit, unitKey, unitLabels, type UnitNames } from "./to-unit.ts";
 
-/** One sitting of a run: from the moment its record is ours until nothing of it is left. */
+/** One session of a run: from the moment its record is ours until nothing of it is left. */
 export class DatasetRun {
   readonly #prepared: PreparedRun;
   readonly #hold: RunHold | null;

@@ -39,7 +39,7 @@ export function describeTail(summary: RunSummary, { config }: PreparedRun, clock
       skipped: summary.skippedCount,
       hasFailed: summary.error === null && summary.status === "failed",
       durationSec: (summary.completedAt.getTime() - summary.startedAt.getTime()) / 1000,
-      sittings: 1,
+      sessions: 1,
       wholeMarks: summary.datasetScores.map(toWholeMark),
       next: [],
     },
@@ -77,7 +77,7 @@ export function describeStoredTail(run: RunRecord, finished: number, now: number
     skipped: Math.max(0, run.total - finished),
     hasFailed: run.isFinished && run.status === "failed",
     durationSec: ((run.endedAt ?? now) - run.createdAt) / 1000,
-    sittings: 1,
+    sessions: 1,
     wholeMarks: readWholeMarks(run.summary),
     next,
   };

@@ -5,7 +5,7 @@ import { messageOf } from "../base/rollout-error.ts";
 import type { RunListener } from "../store/run.ts";
 import { ExecutorPool, type PoolMember } from "./executor/executor-pool.ts";
 import type { ProblemCounter } from "./executor/protocol-problems.ts";
-import type { EarlierSittings } from "./output/earlier-sittings.ts";
+import type { EarlierSessions } from "./output/earlier-sessions.ts";
 import type { ExperimentOutput } from "./output/experiment-output.ts";
 import type { AggregateAnswer, DiscoverAnswer } from "./protocol.ts";
 import { askAggregates, resultLine } from "./run/ask-aggregates.ts";
@@ -41,7 +41,7 @@ export interface ExperimentOptions {
   /** A run passes whose first evaluator gives at least this. */
   readonly passAt: number;
   /** What is known of an experiment that is taken up again or scored anew. */
-  readonly earlier?: EarlierSittings | undefined;
+  readonly earlier?: EarlierSessions | undefined;
   /** Evaluates outputs that are there instead of running the examples. */
   readonly rescore?: Rescore | undefined;
   /** What else people should know of it, a line each. */
@@ -161,7 +161,7 @@ async function performRuns(options: ExperimentOptions, performance: Performance)
   return await askAggregates({ ...run, names, resultsPath: results.path, limitMs: rules.evalLimitMs });
 }
 
-/** Each planned run in its turn, with what an earlier sitting left of it; at once where nothing has to be waited for. */
+/** Each planned run in its turn, with what an earlier session left of it; at once where nothing has to be waited for. */
 function takeEach(
   planned: AsyncIterable<Iterable<PlannedRun>>,
   findEarlier: ExperimentOutput["findEarlier"],

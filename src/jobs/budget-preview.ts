@@ -2,12 +2,12 @@ import { max, sum } from "../analysis/aggregates.ts";
 import type { PlannedBudget } from "../store/run.ts";
 import type { Job } from "./config/job.ts";
 import type { BudgetedTrials } from "./describe-budget.ts";
-import type { SittingFile } from "./output/job-result-schema.ts";
+import type { SessionFile } from "./output/job-result-schema.ts";
 import type { TrialResultFile } from "./output/trial-result-schema.ts";
 import { planLimits } from "./trial/limits.ts";
 import type { Trial } from "./trial/trial.ts";
 
-/** What of a budget was spent before the first trial of a sitting. */
+/** What of a budget was spent before the first trial of a session. */
 export interface SpentBefore {
   readonly costUsd: number;
   /** Trials whose cost nobody knows. */
@@ -67,13 +67,13 @@ export function budgetedTrials({
   return { count: trials.length, concurrency, startAtOnce };
 }
 
-/** What trials and sittings that are over have spent. */
-export function sumSpent(results: readonly TrialResultFile[], sittings: readonly SittingFile[]): SpentBefore {
+/** What trials and sessions that are over have spent. */
+export function sumSpent(results: readonly TrialResultFile[], sessions: readonly SessionFile[]): SpentBefore {
   const total = (values: readonly (number | null | undefined)[]): number => sum(values.map((value) => value ?? 0)) ?? 0;
   return {
     costUsd: total(results.flatMap(({ cost, agent_usage: usage }) => [cost, usage?.cost_usd])),
     unknownCostTrials: results.filter(({ cost }) => cost === null).length,
-    wallSec: total(sittings.map(({ duration_sec: sec }) => sec)),
+    wallSec: total(sessions.map(({ duration_sec: sec }) => sec)),
     tokens: total(results.flatMap(({ agent_usage: usage }) => [usage?.input_tokens, usage?.output_tokens])),
   };
 }

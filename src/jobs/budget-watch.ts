@@ -5,7 +5,7 @@ import type { Budget } from "./config/job.ts";
 export interface BudgetWatchOptions {
   readonly budget: Budget;
   readonly clock: Clock;
-  /** How long earlier sittings took. */
+  /** How long earlier sessions took. */
   readonly earlierSec: number;
   /** Told once for each limit at 80 %. */
   readonly onWarning: (message: string) => void;
@@ -55,7 +55,7 @@ export class BudgetWatch implements Disposable {
     if (unknownCost > 0) this.#warnOfUnknown("cost_usd", "trials cost", this.#options.budget.costUsd);
     if (unknownSpending > 0) this.#warnOfUnknown("cost_usd", "agents spent", this.#options.budget.costUsd);
     if (unknownTokens > 0) this.#warnOfUnknown("tokens", "trials used", this.#options.budget.tokens);
-    // What earlier sittings took is spent before the first timer can tell.
+    // What earlier sessions took is spent before the first timer can tell.
     this.#look("wall_sec", this.#options.earlierSec, this.#options.budget.wallSec);
   }
 

@@ -8,10 +8,10 @@ import type { PlannedBudget, PlannedGroup, RunHead, RunShape, RunTail } from "..
 import { budgetedTrials, previewBudget, sumSpent, type SpentBefore } from "./budget-preview.ts";
 import { describeBudget } from "./describe-budget.ts";
 import type { JobEndedLine, JobStartedLine } from "./output/job-journal.ts";
-import type { JobResultFile, SittingFile } from "./output/job-result-schema.ts";
+import type { JobResultFile, SessionFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 import type { RaisedLimit } from "./raise-budget.ts";
-import type { PlannedSitting, SittingWishes } from "./resume/plan-sitting.ts";
+import type { PlannedSession, SessionWishes } from "./resume/plan-session.ts";
 
 export interface RunIdentity {
   readonly runId: string;
@@ -19,12 +19,12 @@ export interface RunIdentity {
   readonly clock: Clock;
 }
 
-/** A sitting that begins. */
-export interface SittingStart {
+/** A session that begins. */
+export interface SessionStart {
   readonly name: string;
-  readonly sitting: number;
+  readonly session: number;
   readonly startedAt: number;
-  readonly earlierSittings: readonly SittingFile[];
+  readonly earlierSessions: readonly SessionFile[];
   readonly acceptedChanges: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export function resumeCommand(
   dir: string,
   cwd: string,
   raised: readonly RaisedLimit[] = [],
-  retryFailed: SittingWishes["retryFailed"] = [],
+  retryFailed: SessionWishes["retryFailed"] = [],
 ): string {
   const types = retryFailed === "all" ? " --retry-failed" : ` --retry-failed ${retryFailed.join(",")}`;
   const again = retryFailed.length === 0 ? "" : types;
@@ -89,18 +89,18 @@ export function environmentLabels({ host, runId }: RunIdentity, jobName: string)
   return { "rollout.run": runId, "rollout.job": jobName, ...ownerLabels(host) };
 }
 
-/** The first line of a sitting in the journal. */
+/** The first line of a session in the journal. */
 export function startedLine(
   prepared: PreparedJob,
   { host, runId }: RunIdentity,
-  { name, sitting, startedAt, earlierSittings, acceptedChanges }: SittingStart,
+  { name, session, startedAt, earlierSessions, acceptedChanges }: SessionStart,
 ): JobStartedLine {
   const { job, datasets } = prepared;
   return {
     type: "job_started",
     schema_version: 1,
     run_id: runId,
-    sitting,
+    session,
     job_name: name,
     job_file: job.file,
     base_dir: job.baseDir,
@@ -109,7 +109,7 @@ export function startedLine(
     hostname: host.hostname,
     boot_id: host.bootId,
     start_ticks: readStartTicks(host.pid),
-    earlier_sittings: earlierSittings,
+    earlier_sessions: earlierSessions,
     n_concurrent_trials: job.nConcurrentTrials,
     metrics: job.metrics,
     has_verifier: !job.verifier.disable,
@@ -125,7 +125,7 @@ export function startedLine(
 /** The head of the run that events begin with. */
 export function headOf(
   prepared: PreparedJob,
-  { runId, sitting }: Pick<RunIdentity, "runId"> & { readonly sitting: PlannedSitting | null },
+  { runId, session }: Pick<RunIdentity, "runId"> & { readonly session: PlannedSession | null },
   name: string,
   dir: string,
 ): RunHead {
@@ -143,39 +143,39 @@ export function headOf(
     total: trials.length,
     groups,
     concurrency: job.nConcurrentTrials,
-    budget: budgetOf(prepared, sitting),
+    budget: budgetOf(prepared, session),
     shape: jobShape(!job.verifier.disable),
     metrics: job.metrics,
     location: dir,
   };
 }
 
-/** What the budget allows of what a sitting is to run. */
-export function budgetOf(prepared: PreparedJob, sitting: PlannedSitting | null): PlannedBudget[] {
+/** What the budget allows of what a session is to run. */
+export function budgetOf(prepared: PreparedJob, session: PlannedSession | null): PlannedBudget[] {
   const { job, datasets, provider } = prepared;
   return previewBudget({
     job,
-    trials: sitting?.trials ?? prepared.trials,
+    trials: session?.trials ?? prepared.trials,
     datasets,
     pricePerHour: provider.pricePerHour ?? null,
-    before: spentBefore(sitting),
+    before: spentBefore(session),
   });
 }
 
 /** The same for people, a line for each limit. */
-export function budgetLines(prepared: PreparedJob, sitting: PlannedSitting | null): string[] {
-  const trials = budgetedTrials({ ...prepared, trials: sitting?.trials ?? prepared.trials });
-  return describeBudget(budgetOf(prepared, sitting), trials);
+export function budgetLines(prepared: PreparedJob, session: PlannedSession | null): string[] {
+  const trials = budgetedTrials({ ...prepared, trials: session?.trials ?? prepared.trials });
+  return describeBudget(budgetOf(prepared, session), trials);
 }
 
-/** What earlier sittings of a job have spent. */
-export function spentBefore(sitting: PlannedSitting | null): SpentBefore {
-  const results = [...(sitting?.settled.values() ?? [])].flatMap(({ result }) => result ?? []);
-  return sumSpent(results, sitting?.sittings ?? []);
+/** What earlier sessions of a job have spent. */
+export function spentBefore(session: PlannedSession | null): SpentBefore {
+  const results = [...(session?.settled.values() ?? [])].flatMap(({ result }) => result ?? []);
+  return sumSpent(results, session?.sessions ?? []);
 }
 
-/** A sitting as results tell of it. */
-export function describeSitting(startedAt: number, endedAt: number | null, durationMs: number): SittingFile {
+/** A session as results tell of it. */
+export function describeSession(startedAt: number, endedAt: number | null, durationMs: number): SessionFile {
   return {
     started_at: new Date(startedAt).toISOString(),
     ended_at: endedAt === null ? null : new Date(endedAt).toISOString(),
@@ -183,12 +183,12 @@ export function describeSitting(startedAt: number, endedAt: number | null, durat
   };
 }
 
-/** The last line of a sitting in the journal. */
+/** The last line of a session in the journal. */
 export function endedLine(result: JobResultFile, endedAt: number, skipped: readonly number[]): JobEndedLine {
   return {
     type: "job_ended",
     ended_at: new Date(endedAt).toISOString(),
-    duration_sec: result.sittings.at(-1)?.duration_sec ?? 0,
+    duration_sec: result.sessions.at(-1)?.duration_sec ?? 0,
     cancelled: result.cancelled,
     stopped_by_budget: result.stopped_by_budget,
     skipped,
@@ -199,6 +199,6 @@ export function endedLine(result: JobResultFile, endedAt: number, skipped: reado
 /** How the run ended, for the event that ends it. */
 export function tailOf(result: JobResultFile, next: readonly string[], notes: readonly string[]): RunTail {
   const status = result.cancelled ? "cancelled" : result.stopped_by_budget ? "budget_exhausted" : "completed";
-  const { skipped_trials: skipped, total_duration_sec: durationSec, sittings } = result;
-  return { status, skipped, durationSec, sittings: sittings.length, ...(notes.length > 0 ? { notes } : {}), next };
+  const { skipped_trials: skipped, total_duration_sec: durationSec, sessions } = result;
+  return { status, skipped, durationSec, sessions: sessions.length, ...(notes.length > 0 ? { notes } : {}), next };
 }

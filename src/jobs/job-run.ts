@@ -3,7 +3,7 @@ import type { Host } from "../base/host.ts";
 import type { LogEntry } from "../base/log.ts";
 import type { RunListener } from "../store/run.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
-import type { PlannedSitting } from "./resume/plan-sitting.ts";
+import type { PlannedSession } from "./resume/plan-session.ts";
 
 /** What running a job takes beside the job. */
 export interface RunJobOptions {
@@ -15,7 +15,7 @@ export interface RunJobOptions {
   /** Ends even the waiting for teardown. */
   readonly forceSignal: AbortSignal;
   /** How the job is taken up again; null starts it anew. */
-  readonly sitting: PlannedSitting | null;
+  readonly session: PlannedSession | null;
   readonly onEvent: RunListener;
   /** Log entries that reach the job's `log_level`. */
   readonly onLog: (entry: LogEntry) => void;

@@ -4,7 +4,7 @@ import type { Budget } from "./config/job.ts";
 /** Where a job stands that is not whole, for what it takes to go on with it. */
 export interface BudgetStand {
   readonly budget: Budget;
-  /** In all sittings so far. */
+  /** In all sessions so far. */
   readonly spent: { readonly costUsd: number; readonly wallSec: number; readonly tokens: number };
   readonly finished: number;
   readonly left: number;
@@ -23,7 +23,7 @@ export interface RaisedLimit {
   readonly reason: string;
 }
 
-// Sittings are recorded to the millisecond.
+// Sessions are recorded to the millisecond.
 const slack = 0.001;
 // Where nothing was measured, a limit should at least let something be.
 const leastSec = 60;

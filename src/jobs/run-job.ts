@@ -6,7 +6,7 @@ import { runWindow } from "../engine/window.ts";
 import { removeAbandoned } from "./remove-abandoned.ts";
 import { BudgetWatch } from "./budget-watch.ts";
 import {
-  describeSitting,
+  describeSession,
   endedLine,
   enterCommand,
   environmentLabels,
@@ -43,16 +43,16 @@ import type { TrialContext } from "./trial/trial-context.ts";
 /** Runs a prepared job to its end; every finished result is on disk by then, whatever happened. Rejects before a start without a budget. */
 export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptions): Promise<JobRun> {
   const { job, redactor, trials: plan } = prepared;
-  const { clock, signal, sitting } = options;
-  if (sitting?.isIdle) return retellJob(prepared, sitting, options);
-  refuseSpentBudget(prepared, sitting, options.host);
-  const earlierSittings = sitting?.sittings ?? [];
+  const { clock, signal, session } = options;
+  if (session?.isIdle) return retellJob(prepared, session, options);
+  refuseSpentBudget(prepared, session, options.host);
+  const earlierSessions = session?.sessions ?? [];
   const startedAt = clock.now();
   const from = clock.monotonic();
   await using output = await openJobOutput({
     jobsDir: job.jobsDir,
     name: job.name,
-    reopened: sitting?.directory ?? null,
+    reopened: session?.directory ?? null,
     startedAt,
     host: options.host,
     clock,
@@ -65,17 +65,17 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
     startedLine: (name, number) =>
       startedLine(prepared, options, {
         name,
-        sitting: number,
+        session: number,
         startedAt,
-        earlierSittings,
-        acceptedChanges: sitting?.changes.map(({ what }) => what) ?? [],
+        earlierSessions,
+        acceptedChanges: session?.changes.map(({ what }) => what) ?? [],
       }),
   });
   const { name, paths, log, journal } = output;
   const voice = new RunVoice(clock, redactor, log, options.onEvent);
   const shownDir = shownPath(paths.dir, options.host.cwd);
   voice.emit({ type: "run_started", at: startedAt, run: headOf(prepared, options, name, shownDir) });
-  for (const warning of [...prepared.warnings, ...(sitting?.warnings ?? [])]) voice.warn(warning);
+  for (const warning of [...prepared.warnings, ...(session?.warnings ?? [])]) voice.warn(warning);
 
   let running = 0;
   let endedAt: number | null = null;
@@ -92,7 +92,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const tally = new JobTally(plannedTrialsOf(plan), job.metrics, !job.verifier.disable);
   const state = (): TallyEnd => ({
     jobName: name,
-    sittings: [...earlierSittings, describeSitting(startedAt, endedAt, clock.monotonic() - from)],
+    sessions: [...earlierSessions, describeSession(startedAt, endedAt, clock.monotonic() - from)],
     isCancelled: signal.aborted,
     // A budget that the last trial used up has stopped nothing.
     isStoppedByBudget: stopping.isSpent && hasRest,
@@ -102,7 +102,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   using budget = new BudgetWatch({
     budget: job.budget,
     clock,
-    earlierSec: earlierSittings.reduce((sum, { duration_sec: sec }) => sum + sec, 0),
+    earlierSec: earlierSessions.reduce((sum, { duration_sec: sec }) => sum + sec, 0),
     onWarning: (message) => voice.warn(message),
     onSpent: (reason) => stopping.stop(reason),
   });
@@ -111,12 +111,12 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const kept: { readonly id: string; readonly enter: string | null }[] = [];
   const context = trialContext(prepared, options, output, voice, { leftBehind, stopping, recorder });
 
-  if (sitting) {
-    await takeUp(sitting, { plan, paths, journal, redactor, tally, voice });
+  if (session) {
+    await takeUp(session, { plan, paths, journal, redactor, tally, voice });
     recorder.touch();
   }
   const spend = (): void => budget.spend(tally.spent());
-  const units = sitting?.trials ?? plan;
+  const units = session?.trials ?? plan;
   if (units.length > 0) spend();
   const gate = new Gate();
   using _pausing = new PauseWatch({
@@ -155,7 +155,7 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const skipped: number[] = [];
   for (const { key, index } of unstarted) {
     // A trial that was to run again and did not come to it has its earlier result.
-    const earlier = sitting?.settled.get(key)?.result;
+    const earlier = session?.settled.get(key)?.result;
     if (earlier) voice.kept(toUnit(earlier));
     else skipped.push(index);
   }
@@ -165,8 +165,8 @@ export async function runPreparedJob(prepared: PreparedJob, options: RunJobOptio
   const unwritten =
     failure ?? (await journal.append(endedLine(result, endedAt, skipped)).catch((error: unknown) => error)) ?? null;
   const { cwd } = options.host;
-  const raised = raiseAfterRun(prepared, sitting, result, tally, unstarted.length);
-  const again = unstarted.length > skipped.length ? (sitting?.retryFailed ?? []) : [];
+  const raised = raiseAfterRun(prepared, session, result, tally, unstarted.length);
+  const again = unstarted.length > skipped.length ? (session?.retryFailed ?? []) : [];
   const isDone = isWhole(result, unwritten === null) && !hasRest;
   const resume = isDone ? null : resumeCommand(paths.dir, cwd, raised, again);
   const notes = describeRaised(raised);
@@ -182,8 +182,8 @@ function trialContext(
   voice: RunVoice,
   ends: { readonly leftBehind: string[]; readonly stopping: StopSwitch; readonly recorder: JobRecorder },
 ): TrialContext {
-  const { clock, signal, forceSignal, sitting } = options;
-  const inputs = sitting?.inputs ?? new JobInputs(job);
+  const { clock, signal, forceSignal, session } = options;
+  const inputs = session?.inputs ?? new JobInputs(job);
   const onRead: OnTaskRead = ({ datasetName: dataset, name: task, directory }, digest) => {
     ends.recorder.note({ type: "task_read", dataset, task, ...digest });
     if (directory !== null) void keepTaskTexts(paths.tasks, directory, digest, redactor);
@@ -219,7 +219,7 @@ function trialContext(
     log,
     emit: voice.emit,
     inputsOf: ({ agent, task }) => inputs.of(agent.name, task, signal, onRead),
-    reopen: (trial) => reopenTrial(trial, sitting, { paths, journal, redactor }),
+    reopen: (trial) => reopenTrial(trial, session, { paths, journal, redactor }),
     labels,
     signal,
     forceSignal,

@@ -66,7 +66,7 @@ export class RunVoice {
     this.emit({ type: "unit_finished", at: this.#clock.now(), unit: this.#redact(unit) });
   }
 
-  /** Tells of a unit that an earlier sitting finished. */
+  /** Tells of a unit that an earlier session finished. */
   kept(unit: Unit): void {
     this.emit({ type: "unit_kept", at: this.#clock.now(), unit: this.#redact(unit) });
   }

@@ -6,31 +6,31 @@ import { budgetOf, budgetWords, resumeCommand, spentBefore } from "./describe-ru
 import type { JobResultFile } from "./output/job-result-schema.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 import { describeRaised, raiseBudget, type RaisedLimit } from "./raise-budget.ts";
-import type { PlannedSitting } from "./resume/plan-sitting.ts";
+import type { PlannedSession } from "./resume/plan-session.ts";
 
 /** Rejects a job that is taken up again with nothing left of its budget, with the command that gives it more. */
-export function refuseSpentBudget(prepared: PreparedJob, sitting: PlannedSitting | null, { cwd }: Host): void {
-  if (sitting === null) return;
-  const left = sitting.trials.length;
+export function refuseSpentBudget(prepared: PreparedJob, session: PlannedSession | null, { cwd }: Host): void {
+  if (session === null) return;
+  const left = session.trials.length;
   const raised = raiseBudget({
     budget: prepared.job.budget,
-    spent: spentBefore(sitting),
+    spent: spentBefore(session),
     finished: prepared.trials.length - left,
     left,
-    deadlineSec: deadlineSecOf(prepared, sitting),
+    deadlineSec: deadlineSecOf(prepared, session),
   });
   if (raised.length === 0) return;
-  const { dir } = sitting.directory.paths;
+  const { dir } = session.directory.paths;
   throw new RolloutError("budget_spent", `the budget of ${shownPath(dir, cwd)} is spent; nothing was started`, {
     details: describeRaised(raised),
-    hint: `give it more:${budgetWords(raised)}, as in ${resumeCommand(dir, cwd, raised, sitting.retryFailed)}`,
+    hint: `give it more:${budgetWords(raised)}, as in ${resumeCommand(dir, cwd, raised, session.retryFailed)}`,
   });
 }
 
 /** What it takes to go on with a job that has just ended. */
 export function raiseAfterRun(
   prepared: PreparedJob,
-  sitting: PlannedSitting | null,
+  session: PlannedSession | null,
   { total_trials: total, total_duration_sec: wallSec, errors }: JobResultFile,
   tally: JobTally,
   unstarted: number,
@@ -41,10 +41,10 @@ export function raiseAfterRun(
     spent: { ...tally.spent(), wallSec },
     finished: Math.max(0, total - left),
     left,
-    deadlineSec: deadlineSecOf(prepared, sitting),
+    deadlineSec: deadlineSecOf(prepared, session),
   });
 }
 
-function deadlineSecOf(prepared: PreparedJob, sitting: PlannedSitting | null): number | null {
-  return budgetOf(prepared, sitting).find(({ name }) => name === "wall_sec")?.atMost ?? null;
+function deadlineSecOf(prepared: PreparedJob, session: PlannedSession | null): number | null {
+  return budgetOf(prepared, session).find(({ name }) => name === "wall_sec")?.atMost ?? null;
 }

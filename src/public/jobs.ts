@@ -12,7 +12,7 @@ import { defineJob, loadJob } from "../jobs/config/load-job.ts";
 import { prepareJob, type PrepareOptions } from "../jobs/prepare-job.ts";
 import { loadRecordedJob, recordedSelection } from "../jobs/resume/load-recorded-job.ts";
 import { openEarlierWork } from "../jobs/resume/open-earlier-work.ts";
-import { planSitting, type SittingWishes } from "../jobs/resume/plan-sitting.ts";
+import { planSession, type SessionWishes } from "../jobs/resume/plan-session.ts";
 import type { JobRun, RunJobOptions as RunOptions } from "../jobs/job-run.ts";
 import { runPreparedJob } from "../jobs/run-job.ts";
 import { loadDataset as loadDatasetWith } from "../jobs/tasks/load-datasets.ts";
@@ -75,12 +75,12 @@ export async function runJob(
     onProgress: () => {},
   });
   await prepared.probe();
-  return await runPreparedJob(prepared, { ...shared, ...listeners(options), sitting: null });
+  return await runPreparedJob(prepared, { ...shared, ...listeners(options), session: null });
 }
 
 export interface ResumeJobOptions extends Pick<RunJobOptions, "signal" | "onEvent" | "environments"> {
   /** Which failed trials run again as well: all, or those with one of these error types. */
-  readonly retryFailed?: SittingWishes["retryFailed"] | undefined;
+  readonly retryFailed?: SessionWishes["retryFailed"] | undefined;
   /** Runs the rest although the job's tasks are not what they were. */
   readonly acceptChanges?: boolean | undefined;
 }
@@ -98,9 +98,9 @@ export async function resumeJob(directory: string, options: ResumeJobOptions = {
     onProgress: () => {},
   });
   const { retryFailed = [], acceptChanges = false } = options;
-  const sitting = await planSitting(prepared, earlier, { retryFailed, acceptChanges, signal: shared.signal });
+  const session = await planSession(prepared, earlier, { retryFailed, acceptChanges, signal: shared.signal });
   await prepared.probe();
-  return await runPreparedJob(prepared, { ...shared, ...listeners(options), sitting });
+  return await runPreparedJob(prepared, { ...shared, ...listeners(options), session });
 }
 
 function providersOf({ environments }: Pick<RunJobOptions, "environments">): PrepareOptions["loadProvider"] {

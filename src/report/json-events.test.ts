@@ -24,7 +24,7 @@ const events: RunEvent[] = [
   {
     type: "run_finished",
     at,
-    tail: { status: "cancelled", skipped: 3, durationSec: 12.5, sittings: 1, next: ["rollout show x"] },
+    tail: { status: "cancelled", skipped: 3, durationSec: 12.5, sessions: 1, next: ["rollout show x"] },
   },
 ];
 

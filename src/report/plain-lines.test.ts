@@ -17,7 +17,7 @@ function startLines(head: Partial<RunHead> = {}) {
   return { clock, lines, display, tell, finish };
 }
 
-const tail = { status: "completed", skipped: 0, durationSec: 1, sittings: 1, next: [] } as const;
+const tail = { status: "completed", skipped: 0, durationSec: 1, sessions: 1, next: [] } as const;
 
 describe("plain lines", () => {
   test("begin with what is going to happen", () => {

@@ -11,7 +11,7 @@ const tail: RunTail = {
   status: "completed",
   skipped: 0,
   durationSec: 4321,
-  sittings: 1,
+  sessions: 1,
   next: ["rollout show jobs/tb2-sweep", "rollout plan job.yaml"],
 };
 const plain: RenderSummaryOptions = { columns: 100, colour: false, unicode: true };
@@ -90,7 +90,7 @@ describe("renderSummary", () => {
   });
 
   test("a run without units says so", () => {
-    expect(render([], {}, {}, { durationSec: 0.2, sittings: 1, next: [] })).toBe(
+    expect(render([], {}, {}, { durationSec: 0.2, sessions: 1, next: [] })).toBe(
       "tb2-sweep · completed in 0.2s\nno trials to run\n\nresults  jobs/tb2-sweep\n",
     );
   });

@@ -51,7 +51,7 @@ export function renderSummary(summary: RunSummary, tail: RunTail, options: Rende
 function renderHeading(summary: RunSummary, tail: RunTail, columns: number, style: Style): string[] {
   const { overall, run } = summary;
   const { separator } = style.signs;
-  const duration = `${durationText(tail.durationSec)}${tail.sittings > 1 ? ` over ${tail.sittings} sittings` : ""}`;
+  const duration = `${durationText(tail.durationSec)}${tail.sessions > 1 ? ` over ${tail.sessions} sessions` : ""}`;
   const end = {
     completed: tail.hasFailed
       ? { text: `failed after ${duration}`, paint: style.red }

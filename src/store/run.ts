@@ -92,7 +92,7 @@ export interface PlannedBudget {
   /** As the job file calls it: `cost_usd`. */
   readonly name: string;
   readonly limit: number;
-  /** In earlier sittings. */
+  /** In earlier sessions. */
   readonly spent: number;
   /** The most that the known part may come to; null when nothing is known. */
   readonly atMost: number | null;
@@ -134,7 +134,7 @@ export interface RunTail {
   readonly hasFailed?: boolean | undefined;
   readonly durationSec: number;
   /** How often the run was taken up; its duration is that of all of them. */
-  readonly sittings: number;
+  readonly sessions: number;
   /** What was said of the run as a whole. */
   readonly wholeMarks?: readonly WholeMark[] | undefined;
   /** What else people should know of it, a line each. */
@@ -164,7 +164,7 @@ export type RunEvent =
       readonly failure: UnitFailure;
     }
   | { readonly type: "unit_finished"; readonly at: number; readonly unit: Unit }
-  /** A unit that an earlier sitting finished and that counts as it is. */
+  /** A unit that an earlier session finished and that counts as it is. */
   | { readonly type: "unit_kept"; readonly at: number; readonly unit: Unit }
   /** Something shared by many units, an image being built or pulled; or what one of them waits for, which then has its key. */
   | { readonly type: "run_activity"; readonly at: number; readonly line: string; readonly key?: string }

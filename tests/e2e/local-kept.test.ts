@@ -74,7 +74,7 @@ describe("what is kept of a job", () => {
     await expectOnlyFiles(count);
   });
 
-  test("what several sittings of a job kept is removed with its directory's name", async () => {
+  test("what several sessions of a job kept is removed with its directory's name", async () => {
     const room = await rig.makeRoom(
       { one: { instruction: work } },
       { environment: { type: "local", preserve_env: "always" } },

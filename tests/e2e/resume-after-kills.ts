@@ -36,15 +36,15 @@ export async function resumeAfterKills(options: KillsOptions): Promise<void> {
     const pids: number[] = [];
     const cut = new Set<string>();
     const wanted = Math.min(kills - moments.length, 1 + Math.floor(random() * mostKillsOfOneJob));
-    // One that came to its end before it was killed begins no sitting any more.
+    // One that came to its end before it was killed begins no session any more.
     for (let left = wanted; left > 0 && !hasEnded(dir); left--) {
       const isEarly = random() < 0.2;
       const momentMs = Math.floor(random() * (isEarly ? usualMs : jobMs));
       const before = finishedTrials(dir);
-      const sittings = runIdsOf(dir).length;
+      const sessions = runIdsOf(dir).length;
       const running = start(["job.yaml", "-q", "--name", name, "--resume"]);
       pids.push(running.pid);
-      if (!isEarly) await running.until("it has begun", () => runIdsOf(dir).length > sittings);
+      if (!isEarly) await running.until("it has begun", () => runIdsOf(dir).length > sessions);
       await sleep(momentMs);
       running.kill("SIGKILL");
       const { signal } = await running.ended;

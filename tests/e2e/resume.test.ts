@@ -41,7 +41,7 @@ describe("a job that was interrupted", () => {
 
     const resumed = await room.run(["resume", "jobs/job"]);
     expect(resumed, resumed.stderr).toMatchObject({ code: 0 });
-    expect(resumed.stdout).toContain("over 2 sittings");
+    expect(resumed.stdout).toContain("over 2 sessions");
     expect(resumed.stdout).toContain("3 trials · ");
     expect(resumed.stderr).not.toContain("agent tasks/a");
     expect(await room.read("jobs/job/agent/tasks/a__1/result.json")).toBe(first);

@@ -43,14 +43,14 @@ export async function evalCommand(path: string, options: EvalCommandOptions, con
   using loader = openModuleLoader(context.packageDir);
   await using store =
     options.store === false ? null : await openNamedStore(options.store || undefined, "write", context);
-  const sitting: Sitting = { file, options, loader, store, context };
-  if (options.watch === true) return await watchAndRun(sitting);
+  const session: Session = { file, options, loader, store, context };
+  if (options.watch === true) return await watchAndRun(session);
   using told = listenAndReport(options, context, "items");
-  return await runOnce(sitting, told, told.interrupts.signal);
+  return await runOnce(session, told, told.interrupts.signal);
 }
 
 /** What to type to go on with what was typed. */
-function resumeCommandOf({ file, options, store, context }: Sitting): string | null {
+function resumeCommandOf({ file, options, store, context }: Session): string | null {
   if (store === null) return null;
   const { dataset, limit, sample, seed, repeats, scorer, only } = options;
   const given = Object.entries({ dataset, limit, sample, seed, repeats, scorer, only });
@@ -61,7 +61,7 @@ function resumeCommandOf({ file, options, store, context }: Sitting): string | n
   return `${["rollout eval", shellWord(shownPath(file, context.host.cwd)), ...words, "--resume"].join(" ")}${stored}`;
 }
 
-interface Sitting {
+interface Session {
   readonly file: string;
   readonly options: EvalCommandOptions;
   readonly loader: ModuleLoader;
@@ -74,24 +74,24 @@ interface Told {
   readonly interrupts: Interrupts;
 }
 
-async function runOnce(sitting: Sitting, told: Told, signal: AbortSignal): Promise<number> {
-  using _prints = capturePrints(sitting.context.process.stdout, told.reporter.print);
-  return await runLoaded(await load(sitting), sitting, told, signal);
+async function runOnce(session: Session, told: Told, signal: AbortSignal): Promise<number> {
+  using _prints = capturePrints(session.context.process.stdout, told.reporter.print);
+  return await runLoaded(await load(session), session, told, signal);
 }
 
-function load({ file, loader, options }: Sitting): Promise<NamedEval[]> {
+function load({ file, loader, options }: Session): Promise<NamedEval[]> {
   return loadEvals(file, loader, options.dataset !== undefined);
 }
 
 async function runLoaded(
   loaded: readonly NamedEval[],
-  sitting: Sitting,
+  session: Session,
   { reporter, interrupts }: Told,
   signal: AbortSignal,
 ): Promise<number> {
-  const { options, store, context } = sitting;
+  const { options, store, context } = session;
   const evals = pick(loaded, options.only).map(({ name, config }) => ({ name, config: applyOptions(config, options) }));
-  const resumeCommand = resumeCommandOf(sitting);
+  const resumeCommand = resumeCommandOf(session);
   using guard = guardProcess({ process: context.process, reporter, resumeCommand });
   const runs = await runEvals(
     {
@@ -117,11 +117,11 @@ async function runLoaded(
 }
 
 /** Runs again whenever a file changes that the last run was made of, until a signal comes. */
-async function watchAndRun(sitting: Sitting): Promise<number> {
-  const { options, context } = sitting;
+async function watchAndRun(session: Session): Promise<number> {
+  const { options, context } = session;
   for (;;) {
     using told = listenAndReport(options, context, "items");
-    const change = await runUntilChange(sitting, told);
+    const change = await runUntilChange(session, told);
     if (change === null) return exitCodeOfSignal(told.interrupts.received ?? "SIGINT");
     told.reporter.say(`${shownPath(change, context.host.cwd)} changed; running again`);
     // Whoever writes it may not have done with it.
@@ -130,8 +130,8 @@ async function watchAndRun(sitting: Sitting): Promise<number> {
 }
 
 /** The file that changed, during the run or after it; null when a signal came first. */
-async function runUntilChange(sitting: Sitting, told: Told): Promise<string | null> {
-  const { file, loader, context } = sitting;
+async function runUntilChange(session: Session, told: Told): Promise<string | null> {
+  const { file, loader, context } = session;
   const { signal: interrupt } = told.interrupts;
   const changed = new AbortController();
   using stop = followSignals([interrupt, changed.signal]);
@@ -140,7 +140,7 @@ async function runUntilChange(sitting: Sitting, told: Told): Promise<string | nu
   using changes = new FileChanges();
   // What changes while it is loaded counts, too.
   changes.add([file, ...loader.files]);
-  const loaded = await load(sitting).catch(complain);
+  const loaded = await load(session).catch(complain);
   changes.add(loader.files);
   const change = changes.first(interrupt).then(
     (name) => {
@@ -149,7 +149,7 @@ async function runUntilChange(sitting: Sitting, told: Told): Promise<string | nu
     },
     () => null,
   );
-  if (typeof loaded !== "number") await runLoaded(loaded, sitting, told, stop.signal).catch(complain);
+  if (typeof loaded !== "number") await runLoaded(loaded, session, told, stop.signal).catch(complain);
   if (!stop.signal.aborted)
     told.reporter.say(`watching ${countText(loader.files.size, "file")} for changes; Ctrl-C to end`);
   return await change;

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { plainJson } from "../../base/plain-json.ts";
 import { compareExperiments, type ExperimentComparison } from "../../experiments/compare/compare-experiments.ts";
 import { readExampleMarks, type ExampleMarks } from "../../experiments/compare/example-marks.ts";
-import { readEarlierSittings } from "../../experiments/output/earlier-sittings.ts";
+import { readEarlierSessions } from "../../experiments/output/earlier-sessions.ts";
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import type { RunRecord } from "../../store/run-store.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -24,7 +24,7 @@ export async function experimentCompareCommand(
 ): Promise<number> {
   const before = await readSide(first, options, context);
   const after = await readSide(second, options, context);
-  const order = [...readEarlierSittings(before.record).evaluators, ...readEarlierSittings(after.record).evaluators];
+  const order = [...readEarlierSessions(before.record).evaluators, ...readEarlierSessions(after.record).evaluators];
   const comparison = compareExperiments(before.marks, after.marks, [...new Set(order)]);
   const { terminal } = context;
   terminal.out(

@@ -1,6 +1,6 @@
 import { plainText } from "../../base/terminal-text.ts";
 import { shellWord } from "../../base/shown-path.ts";
-import { readEarlierSittings } from "../../experiments/output/earlier-sittings.ts";
+import { readEarlierSessions } from "../../experiments/output/earlier-sessions.ts";
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import { groupDigits, markText } from "../../report/number-text.ts";
 import { renderTable, type Column } from "../../report/text-table.ts";
@@ -73,7 +73,7 @@ function scoresOf(run: RunRecord): string {
   const scores = (run.summary as { readonly average_scores?: Readonly<Record<string, number | null>> } | null)
     ?.average_scores;
   if (scores === undefined) return "";
-  return readEarlierSittings(run)
+  return readEarlierSessions(run)
     .evaluators.map((name) => `${name} ${scores[name] == null ? "-" : markText(scores[name])}`)
     .join(", ");
 }

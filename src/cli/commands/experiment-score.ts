@@ -1,7 +1,7 @@
 import { shellWord } from "../../base/shown-path.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
-import { readEarlierSittings } from "../../experiments/output/earlier-sittings.ts";
+import { readEarlierSessions } from "../../experiments/output/earlier-sessions.ts";
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import type { DueRun } from "../../experiments/run/experiment-run.ts";
 import type { RunRecord } from "../../store/run-store.ts";
@@ -38,7 +38,7 @@ export async function experimentScoreCommand(
       begun,
       id,
       passAt,
-      earlier: readEarlierSittings(record),
+      earlier: readEarlierSessions(record),
       params: readParams(options.param ?? []),
       inherited: params,
       repetitions,

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord } from "../../base/shown-path.ts";
 import { firstExamples, type ExampleSource } from "../../experiments/examples/example-source.ts";
-import { readEarlierSittings } from "../../experiments/output/earlier-sittings.ts";
+import { readEarlierSessions } from "../../experiments/output/earlier-sessions.ts";
 import type { ExperimentOutput } from "../../experiments/output/experiment-output.ts";
 import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
 import { openNoOutput } from "../../experiments/output/no-output.ts";
@@ -88,7 +88,7 @@ export async function experimentCommand(
       params: { ...known?.params, ...readParams(options.param ?? []) },
       repetitions,
       passAt,
-      earlier: record === null ? undefined : readEarlierSittings(record),
+      earlier: record === null ? undefined : readEarlierSessions(record),
       exampleCount: examples.count,
       examples: () => examples.read(),
       openOutput: open,

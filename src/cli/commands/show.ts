@@ -116,7 +116,7 @@ function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
 function elapsedSec({ started, hasEnded, result }: JobRecord, host: Host, clock: Clock): number {
   const isRunning = !hasEnded && started.hostname === host.hostname && isJobAlive({ started }, host);
   if (!isRunning) return result.total_duration_sec;
-  const earlierSec = started.earlier_sittings.reduce((sum, { duration_sec: sec }) => sum + sec, 0);
+  const earlierSec = started.earlier_sessions.reduce((sum, { duration_sec: sec }) => sum + sec, 0);
   return earlierSec + (clock.now() - Date.parse(started.started_at)) / 1000;
 }
 
@@ -137,7 +137,7 @@ function tailOf({ result, hasEnded, trials, plan }: JobRecord, next: readonly st
           : "completed",
     skipped: hasEnded ? result.skipped_trials : plan.length - trials.length,
     durationSec,
-    sittings: result.sittings.length,
+    sessions: result.sessions.length,
     next,
   };
 }

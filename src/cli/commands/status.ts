@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { plainJson } from "../../base/plain-json.ts";
 import { plainText } from "../../base/terminal-text.ts";
-import { jobPaths, sittingLog } from "../../jobs/output/job-paths.ts";
+import { jobPaths, sessionLog } from "../../jobs/output/job-paths.ts";
 import { readRunning } from "../../jobs/output/read-running.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -20,7 +20,7 @@ export async function statusCommand(
   const paths = jobPaths(job.dir);
   const isAlive = !job.hasEnded && isJobAlive(job, host);
   const state: JobState = job.hasEnded ? "ended" : !isAlive ? "died" : existsSync(paths.pause) ? "paused" : "running";
-  const logged = isAlive ? await readRunning(sittingLog(paths, job.result.sittings.length)) : [];
+  const logged = isAlive ? await readRunning(sessionLog(paths, job.result.sessions.length)) : [];
   const running = runningOf(job, logged);
   const next = isAlive ? { command: null, notes: [] } : await nextOfJob(job, host.cwd);
   const stand: JobStand = { job, state, running, next };

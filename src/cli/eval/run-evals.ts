@@ -37,7 +37,7 @@ export interface EvalRun {
 /** A run that is to be begun, or taken up when it has an id. */
 interface PlannedEval extends NamedEval {
   readonly runId: string | undefined;
-  readonly sitting: string;
+  readonly session: string;
 }
 
 /** Runs one after the other; stops after the one during which the signal came, and says what was not begun. */
@@ -58,7 +58,7 @@ export async function runEvals(
 }
 
 async function runOne(
-  { name, config, runId, sitting }: PlannedEval,
+  { name, config, runId, session }: PlannedEval,
   wish: EvalsWish,
   ground: Parameters<typeof runDataset>[1],
 ): Promise<RunSummary> {
@@ -72,7 +72,7 @@ async function runOne(
       runId,
       signal: signal.signal,
       retainResults: config.retainResults ?? false,
-      metadata: { ...config.metadata, sitting },
+      metadata: { ...config.metadata, session },
       onEvent: (event) => {
         if (event.type === "run_started") startedId = event.run.id;
         return tell(event, wish, config, startedId);
@@ -107,8 +107,8 @@ async function isUnfinished({ runs }: Store, runId: string): Promise<boolean> {
 
 async function planEvals(wish: EvalsWish): Promise<PlannedEval[]> {
   const { evals, resume, store, say } = wish;
-  const sitting = randomUUID();
-  if (resume === false) return evals.map((one) => ({ ...one, runId: one.config.runId, sitting }));
+  const session = randomUUID();
+  if (resume === false) return evals.map((one) => ({ ...one, runId: one.config.runId, session }));
   if (store === null) throw new RolloutError("usage_invalid", "--resume needs a store to find the run in");
   if (typeof resume === "string") return [await planNamed(resume, wish, store)];
   const { unfinished, finished } = await findUnfinished(
@@ -120,7 +120,7 @@ async function planEvals(wish: EvalsWish): Promise<PlannedEval[]> {
     const run = unfinished.get(one.name);
     const isDone = run === undefined && finished.has(one.name);
     if (isDone) say(`${one.name} is finished already and stays as it is`);
-    return isDone ? [] : [{ ...one, runId: run?.id, sitting: textOf(run?.metadata["sitting"]) ?? sitting }];
+    return isDone ? [] : [{ ...one, runId: run?.id, session: textOf(run?.metadata["session"]) ?? session }];
   });
 }
 
@@ -131,7 +131,7 @@ async function planNamed(word: string, { evals }: EvalsWish, store: Store): Prom
     throw new RolloutError("usage_invalid", `run "${run.id}" is called "${run.name}", and the file has no such run`, {
       hint: `it has: ${evals.map(({ name }) => name).join(", ")}`,
     });
-  return { ...one, runId: run.id, sitting: textOf(run.metadata["sitting"]) ?? randomUUID() };
+  return { ...one, runId: run.id, session: textOf(run.metadata["session"]) ?? randomUUID() };
 }
 
 function textOf(value: unknown): string | undefined {

@@ -5,7 +5,7 @@ import { fromStoredResult } from "../../datasets/results/to-stored-result.ts";
 import { readConfig } from "../../experiments/output/directory/config-file.ts";
 import { openDirectoryShelf } from "../../experiments/output/directory/directory-shelf.ts";
 import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
-import { readEarlierSittings } from "../../experiments/output/earlier-sittings.ts";
+import { readEarlierSessions } from "../../experiments/output/earlier-sessions.ts";
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import { openStoreShelf } from "../../experiments/output/store/store-shelf.ts";
 import { toStoredResult, toStoredScore } from "../../experiments/output/store/stored-run.ts";
@@ -71,7 +71,7 @@ function describe(shelf: ExperimentShelf, run: RunRecord, place: Place, { clock 
   const names: ExperimentNames = {
     id,
     name,
-    evaluators: readEarlierSittings(run).evaluators,
+    evaluators: readEarlierSessions(run).evaluators,
     total,
     repetitions,
     concurrency: 1,
@@ -122,13 +122,13 @@ function describeUnfinished({ status }: RunRecord, command: string): string {
 }
 
 function describeTail(run: RunRecord, finished: number, endAt: number, next: readonly string[]): RunTail {
-  const earlier = readEarlierSittings(run);
+  const earlier = readEarlierSessions(run);
   return {
     status: run.status === "completed" ? "completed" : "unfinished",
     skipped: Math.max(0, run.total - finished),
     hasFailed: run.status === "completed" && run.failed > 0 && run.failed === run.total,
     durationSec: earlier.durationSec ?? (endAt - run.createdAt) / 1000,
-    sittings: earlier.sittings,
+    sessions: earlier.sessions,
     wholeMarks: earlier.aggregates.map((answer) => toWholeMark(answer, earlier.scorings)),
     notes: describeNotes(earlier),
     next,

@@ -10,7 +10,7 @@ export interface ItemUnit {
   readonly repeat: number;
 }
 
-/** Hands out a run's units in order, without those that an earlier sitting finished. */
+/** Hands out a run's units in order, without those that an earlier session finished. */
 export class UnitStream {
   readonly #pages: AsyncIterator<readonly DatasetItem[]>;
   readonly #repeats: number;

@@ -5,7 +5,7 @@ import { fromStoredResult } from "./to-stored-result.ts";
 
 const pageSize = 500;
 
-/** Hands every result that an earlier sitting finished to `keep`; what was cut off is forgotten, so that it runs again. */
+/** Hands every result that an earlier session finished to `keep`; what was cut off is forgotten, so that it runs again. */
 export async function readEarlierWork(
   store: Store,
   hold: RunHold,

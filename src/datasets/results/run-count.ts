@@ -46,7 +46,7 @@ export class RunCount {
     this.keep(item);
   }
 
-  /** Counts an item of an earlier sitting. */
+  /** Counts an item of an earlier session. */
   keep(item: ItemWithScores): void {
     if (item.error === null) this.#succeeded++;
     else this.#failed++;

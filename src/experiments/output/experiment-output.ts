@@ -12,7 +12,7 @@ export interface AnsweredRun {
   readonly durationMs: number;
 }
 
-/** What an earlier sitting left of a run. */
+/** What an earlier session left of a run. */
 export interface EarlierRun extends Omit<AnsweredRun, "run" | "startedAt"> {
   /** Evaluators that had their say, with what they said. */
   readonly evaluations: ReadonlyMap<string, EvalOutcome>;

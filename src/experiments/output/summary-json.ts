@@ -23,7 +23,7 @@ export function summaryJson(summary: ExperimentSummary): JsonObject {
     })),
     params: summary.params,
     duration_sec: summary.durationSec,
-    sittings: summary.sittings,
+    sessions: summary.sessions,
     scorings: summary.scorings.map(({ at, file, evaluators, params }) => ({
       at: isoTime(at),
       file,

@@ -30,7 +30,7 @@ export interface FinishedRun {
   readonly failureType: FailureType | null;
   readonly evaluations: readonly EvalOutcome[];
   readonly durationMs: number;
-  /** Nothing was left to do: it is as an earlier sitting left it. */
+  /** Nothing was left to do: it is as an earlier session left it. */
   readonly isKept: boolean;
 }
 

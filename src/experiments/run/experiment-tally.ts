@@ -5,7 +5,7 @@ import type { RunListener } from "../../store/run.ts";
 import { messageOf } from "../../base/rollout-error.ts";
 import { ProblemCounter, type ProtocolProblems } from "../executor/protocol-problems.ts";
 import type { AggregateAnswer } from "../protocol.ts";
-import type { EarlierSittings } from "../output/earlier-sittings.ts";
+import type { EarlierSessions } from "../output/earlier-sessions.ts";
 import {
   describeHead,
   describeNotes,
@@ -34,7 +34,7 @@ export interface Scoring {
 
 /** What became of an experiment. */
 export interface ExperimentSummary {
-  /** The first run of this sitting that failed, in words; null when none did. */
+  /** The first run of this session that failed, in words; null when none did. */
   readonly firstFailure: string | null;
   readonly id: string;
   readonly status: "completed" | "failed" | "cancelled";
@@ -48,10 +48,10 @@ export interface ExperimentSummary {
   readonly aggregates: readonly WholeAnswer[];
   /** What the tasks and evaluators were given. */
   readonly params: JsonObject;
-  /** Of all sittings, without what was scored anew. */
+  /** Of all sessions, without what was scored anew. */
   readonly durationSec: number;
   /** How often it was taken up. */
-  readonly sittings: number;
+  readonly sessions: number;
   readonly scorings: readonly Scoring[];
   /** Messages of executors that were no answers, in all sessions. */
   readonly protocolProblems: ProtocolProblems;
@@ -63,7 +63,7 @@ export interface ExperimentSummary {
 
 export interface TallyOptions extends ExperimentNames {
   /** Null for a new experiment. */
-  readonly earlier: EarlierSittings | null;
+  readonly earlier: EarlierSessions | null;
   /** Set when outputs that are there are scored anew. */
   readonly scoring: Omit<Scoring, "at"> | null;
   /** What else people should know of it, a line each. */
@@ -172,7 +172,7 @@ export class ExperimentTally {
         skipped: summary.skipped,
         hasFailed: hasFailed(summary),
         durationSec: summary.durationSec,
-        sittings: summary.sittings,
+        sessions: summary.sessions,
         wholeMarks: summary.aggregates.map((answer) => toWholeMark(answer, scorings)),
         notes: [...this.#options.notes, ...describeNotes(summary)],
         next: next(summary),
@@ -182,12 +182,12 @@ export class ExperimentTally {
   }
 
   /** Scoring anew adds nothing to how long the runs took. */
-  #measure(): Pick<ExperimentSummary, "durationSec" | "sittings"> {
+  #measure(): Pick<ExperimentSummary, "durationSec" | "sessions"> {
     const { earlier, scoring, clock } = this.#options;
-    const { durationSec = null, sittings = 0 } = earlier ?? {};
-    if (scoring !== null && durationSec !== null) return { durationSec, sittings };
+    const { durationSec = null, sessions = 0 } = earlier ?? {};
+    if (scoring !== null && durationSec !== null) return { durationSec, sessions };
     const ownSec = (clock.monotonic() - this.#began) / 1000;
-    return { durationSec: (durationSec ?? 0) + ownSec, sittings: scoring === null ? sittings + 1 : sittings };
+    return { durationSec: (durationSec ?? 0) + ownSec, sessions: scoring === null ? sessions + 1 : sessions };
   }
 }
 

@@ -5,7 +5,7 @@ import { toRaw } from "../../base/raw-json.ts";
 import type { RunPlan } from "../../store/run-store.ts";
 import type { ExampleSource } from "../examples/example-source.ts";
 import type { EvalOutcome } from "../executor/executor.ts";
-import { readEarlierSittings } from "../output/earlier-sittings.ts";
+import { readEarlierSessions } from "../output/earlier-sessions.ts";
 import type { ExperimentOutput } from "../output/experiment-output.ts";
 import type { ExperimentShelf, KeptRun } from "../output/experiment-shelf.ts";
 import { planExperiment } from "../output/plan-experiment.ts";
@@ -78,7 +78,7 @@ function summary(id: string, more: Partial<ExperimentSummary> = {}): ExperimentS
     aggregates: [],
     params: { model: "m" },
     durationSec: 1.5,
-    sittings: 1,
+    sessions: 1,
     scorings: [],
     protocolProblems: { unknown: 0, duplicate: 0, late: 0, malformed: 0, unconfirmed: 0 },
     error: null,
@@ -185,13 +185,13 @@ export const shelfCases: readonly ShelfCase[] = [
       const aggregates = [{ id: 0, aggregate: "best", score: 1, asOf: 1_600_000_000_000 }];
       {
         await using output = await shelf.resume(id);
-        await output.end(summary(id, { scorings, aggregates, sittings: 2, averageScores: { right: 1, new: 0 } }));
+        await output.end(summary(id, { scorings, aggregates, sessions: 2, averageScores: { right: 1, new: 0 } }));
       }
       await using _killed = await shelf.resume(id);
       const record = await shelf.find(id);
       assert.ok(record);
-      const earlier = readEarlierSittings(record);
-      assert.deepEqual([earlier.durationSec, earlier.sittings, earlier.scorings], [1.5, 2, scorings]);
+      const earlier = readEarlierSessions(record);
+      assert.deepEqual([earlier.durationSec, earlier.sessions, earlier.scorings], [1.5, 2, scorings]);
       assert.deepEqual(earlier.evaluators, ["right", "small", "new"]);
       assert.deepEqual(
         earlier.aggregates.map(({ aggregate, score, asOf }) => [aggregate, score, asOf]),

@@ -11,7 +11,7 @@ export interface BoundKeys {
   readonly agents: ReadonlyMap<string, Table>;
 }
 
-/** Takes out of a job's document what a finished result depends on; everything else may change between sittings. */
+/** Takes out of a job's document what a finished result depends on; everything else may change between sessions. */
 export function boundKeysOf(document: Table): BoundKeys {
   const { preserve_env: _kept, ...environment } = tableOf(document["environment"]);
   const { timeout_multiplier, instruction_path, verifier } = document;

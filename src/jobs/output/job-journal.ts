@@ -4,16 +4,16 @@ import type { Metric } from "../config/job.ts";
 import type { TaskDigest } from "../inputs/hash-task.ts";
 import { keyOf, type PlannedTrial } from "./planned-trial.ts";
 import { trialKey } from "./job-paths.ts";
-import type { SittingFile } from "./job-result-schema.ts";
+import type { SessionFile } from "./job-result-schema.ts";
 import type { TrialResultFile } from "./trial-result-schema.ts";
 
-/** The first line of each sitting in a journal: enough to know the whole plan without any other file. */
+/** The first line of each session in a journal: enough to know the whole plan without any other file. */
 export interface JobStartedLine {
   readonly type: "job_started";
   readonly schema_version: 1;
   readonly run_id: string;
   /** From 1; each time a job is taken up it counts one more. */
-  readonly sitting: number;
+  readonly session: number;
   readonly job_name: string;
   /** The file the job was read from; null when it was given in code or on the command line. */
   readonly job_file: string | null;
@@ -24,8 +24,8 @@ export interface JobStartedLine {
   readonly hostname: string;
   readonly boot_id: string;
   readonly start_ticks: number | null;
-  /** What is known of the sittings before. */
-  readonly earlier_sittings: readonly SittingFile[];
+  /** What is known of the sessions before. */
+  readonly earlier_sessions: readonly SessionFile[];
   readonly n_concurrent_trials: number;
   readonly metrics: readonly Metric[];
   readonly has_verifier: boolean;
@@ -34,7 +34,7 @@ export interface JobStartedLine {
   readonly n_attempts: number;
   /** What was asked for on the command line; null when every task runs. */
   readonly selection: Readonly<Record<string, unknown>> | null;
-  /** What differs from the sittings before and was accepted; empty for most. */
+  /** What differs from the sessions before and was accepted; empty for most. */
   readonly accepted_changes: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -95,11 +95,11 @@ export function openJobJournal(path: string, redactor: Redactor): Promise<JobJou
 
 /** Everything a journal says, at any instant of the job's life. */
 export interface JournalRecord {
-  /** The beginning of the latest sitting; null when the job never started. */
+  /** The beginning of the latest session; null when the job never started. */
   readonly started: JobStartedLine | null;
-  /** The end of the latest sitting. */
+  /** The end of the latest session. */
   readonly ended: JobEndedLine | null;
-  readonly sittings: readonly SittingFile[];
+  readonly sessions: readonly SessionFile[];
   readonly runIds: readonly string[];
   /** By key; results of trials that the latest plan does not have are among them. */
   readonly finished: ReadonlyMap<string, TrialResultFile>;
@@ -119,7 +119,7 @@ class JournalReading {
   #ended: JobEndedLine | null = null;
   #keys: readonly string[] = [];
   #lastSign = 0;
-  #sittings: readonly SittingFile[] = [];
+  #sessions: readonly SessionFile[] = [];
   readonly #runIds: string[] = [];
   readonly #finished = new Map<string, TrialResultFile>();
   readonly #tasks = new Map<string, TaskReadLine>();
@@ -134,13 +134,13 @@ class JournalReading {
   }
 
   record(): JournalRecord {
-    const sittings = [...this.#sittings, ...this.#currentSitting()];
+    const sessions = [...this.#sessions, ...this.#currentSession()];
     const { started, ended } = { started: this.#started, ended: this.#ended };
-    return { started, ended, sittings, runIds: this.#runIds, finished: this.#finished, tasks: this.#tasks };
+    return { started, ended, sessions, runIds: this.#runIds, finished: this.#finished, tasks: this.#tasks };
   }
 
   #begin(line: JobStartedLine): void {
-    this.#sittings = line.earlier_sittings;
+    this.#sessions = line.earlier_sessions;
     this.#started = line;
     this.#ended = null;
     this.#keys = planOfJournal(line).map(keyOf);
@@ -160,8 +160,8 @@ class JournalReading {
     if (known) this.#finished.set(key, { ...known, error, warnings, teardown });
   }
 
-  // Of a sitting whose process died only the last sign is known.
-  #currentSitting(): SittingFile[] {
+  // Of a session whose process died only the last sign is known.
+  #currentSession(): SessionFile[] {
     const { started_at } = this.#started ?? {};
     if (started_at === undefined) return [];
     const ended = this.#ended;

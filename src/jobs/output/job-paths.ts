@@ -20,9 +20,9 @@ export interface JobPaths {
   readonly tasks: string;
 }
 
-/** The log of a sitting; each has its own. */
-export function sittingLog({ own, log }: JobPaths, sitting: number): string {
-  return sitting === 1 ? log : join(own, `log-${sitting}.jsonl`);
+/** The log of a session; each has its own. */
+export function sessionLog({ own, log }: JobPaths, session: number): string {
+  return session === 1 ? log : join(own, `log-${session}.jsonl`);
 }
 
 /** The places inside a job directory. */

@@ -82,7 +82,7 @@ test("R34: what is counted while result.json is being written is in the next one
   const result = { reward: 1, cost: 0, error: null, agent_usage: null, untrusted } as TrialResultFile;
   const end = {
     jobName: "j",
-    sittings: [],
+    sessions: [],
     isCancelled: false,
     isStoppedByBudget: false,
     warnings: [],

@@ -63,7 +63,7 @@ export interface TrialRefFile {
 }
 
 /** One go at a job, from its start to its end or to the last sign of it. */
-export interface SittingFile {
+export interface SessionFile {
   readonly started_at: string;
   /** Null while it runs, and when its process died. */
   readonly ended_at: string | null;
@@ -87,7 +87,7 @@ export interface JobResultFile extends TrialStatsFile {
   readonly job_name: string;
   readonly cancelled: boolean;
   readonly skipped_trials: number;
-  /** Of all sittings together. */
+  /** Of all sessions together. */
   readonly total_duration_sec: number;
   readonly started_at: string;
   /** Null while the job runs. */
@@ -101,7 +101,7 @@ export interface JobResultFile extends TrialStatsFile {
   })[];
   readonly skipped: readonly TrialRefFile[];
   readonly warnings: readonly string[];
-  readonly sittings: readonly SittingFile[];
+  readonly sessions: readonly SessionFile[];
   /** Empty when every result has the same inputs. */
   readonly mixed_inputs: readonly MixedInputFile[];
 }

@@ -5,7 +5,7 @@ import type { Spending } from "../budget-watch.ts";
 import type { Metric } from "../config/job.ts";
 import type { FailureType } from "../trial/failure.ts";
 import type { PlannedTrial } from "./planned-trial.ts";
-import type { JobResultFile, SittingFile, TrialRefFile, TrialStatsFile } from "./job-result-schema.ts";
+import type { JobResultFile, SessionFile, TrialRefFile, TrialStatsFile } from "./job-result-schema.ts";
 import { findMixedInputs, type RanWith } from "./mixed-inputs.ts";
 import { isFailed, type TrialInputsFile, type TrialResultFile } from "./trial-result-schema.ts";
 
@@ -26,7 +26,7 @@ interface Row {
 export interface TallyEnd {
   readonly jobName: string;
   /** All of them, this one last. */
-  readonly sittings: readonly SittingFile[];
+  readonly sessions: readonly SessionFile[];
   readonly isCancelled: boolean;
   readonly isStoppedByBudget: boolean;
   readonly warnings: readonly string[];
@@ -115,9 +115,9 @@ export class JobTally {
       pass_rate: stats.pass_rate,
       mean_reward: stats.mean_reward,
       total_cost: stats.total_cost,
-      total_duration_sec: Math.round(end.sittings.reduce((sum, one) => sum + one.duration_sec, 0) * 1000) / 1000,
-      started_at: end.sittings[0]?.started_at ?? "",
-      ended_at: end.sittings.at(-1)?.ended_at ?? null,
+      total_duration_sec: Math.round(end.sessions.reduce((sum, one) => sum + one.duration_sec, 0) * 1000) / 1000,
+      started_at: end.sessions[0]?.started_at ?? "",
+      ended_at: end.sessions.at(-1)?.ended_at ?? null,
       agents: this.#byLabel(all, "agentName", (indexes) => ({
         ...this.#statsOf(indexes),
         datasets: this.#byLabel(indexes, "datasetName", (inner) => this.#statsOf(inner)),
@@ -132,9 +132,9 @@ export class JobTally {
       stopped_by_budget: end.isStoppedByBudget,
       skipped: this.#skipped.map((index) => this.#refOf(index)),
       warnings: end.warnings,
-      sittings: end.sittings,
-      // One sitting reads every input once.
-      mixed_inputs: end.sittings.length > 1 ? findMixedInputs(this.#ranWith()) : [],
+      sessions: end.sessions,
+      // One session reads every input once.
+      mixed_inputs: end.sessions.length > 1 ? findMixedInputs(this.#ranWith()) : [],
     };
   }
 

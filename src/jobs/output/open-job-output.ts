@@ -9,7 +9,7 @@ import { claimJob } from "./claim-job.ts";
 import { createJobDirectory } from "./job-directory.ts";
 import { openJobJournal, type JobJournal, type JobStartedLine } from "./job-journal.ts";
 import { openJobLog } from "./job-log.ts";
-import { sittingLog, type JobPaths } from "./job-paths.ts";
+import { sessionLog, type JobPaths } from "./job-paths.ts";
 
 /** The directory of a job that is taken up again; whoever made it holds its claim. */
 export interface ReopenedDirectory {
@@ -17,7 +17,7 @@ export interface ReopenedDirectory {
   readonly name: string | null;
   readonly paths: JobPaths;
   /** From 2, or 1 when the job died before its journal began. */
-  readonly sitting: number;
+  readonly session: number;
   /** What config.json holds; null when there is none. */
   readonly config: unknown;
 }
@@ -38,7 +38,7 @@ export interface OpenJobOutputOptions {
   /** What config.json keeps; the name is added. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly owner: Readonly<Record<string, unknown>>;
-  readonly startedLine: (name: string, sitting: number) => JobStartedLine;
+  readonly startedLine: (name: string, session: number) => JobStartedLine;
 }
 
 /** The directory of a job that is about to run, with everything in it that is there from the start. */
@@ -57,19 +57,19 @@ export async function openJobOutput(options: OpenJobOutputOptions): Promise<JobO
     reopened ?? (await createJobDirectory(options.jobsDir, options.name, options.startedAt));
   if (!reopened) opened.use(await claimJob(paths, options));
   const name = known ?? options.name ?? basename(paths.dir);
-  const sitting = reopened?.sitting ?? 1;
+  const session = reopened?.session ?? 1;
   const { log } = opened.use(
-    await openJobLog(sittingLog(paths, sitting), clock, redactor, options.logLevel, options.onLog),
+    await openJobLog(sessionLog(paths, session), clock, redactor, options.logLevel, options.onLog),
   );
   await writeConfig(paths, { ...options.document, name }, reopened, redactor);
   await writeJsonAtomic(paths.lock, options.owner, redactor);
   const journal = opened.use(await openJobJournal(paths.journal, redactor));
-  await journal.append(options.startedLine(name, sitting));
+  await journal.append(options.startedLine(name, session));
   const kept = opened.move();
   return { name, paths, log, journal, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-// What earlier sittings ran with stays readable beside what this one runs with.
+// What earlier sessions ran with stays readable beside what this one runs with.
 async function writeConfig(
   paths: JobPaths,
   config: Readonly<Record<string, unknown>>,
@@ -78,7 +78,7 @@ async function writeConfig(
 ): Promise<void> {
   if (reopened && reopened.config !== null) {
     if (hashValue(JSON.parse(redactJson(config, redactor))) === hashValue(reopened.config)) return;
-    await writeJsonAtomic(join(paths.own, `config-${reopened.sitting - 1}.json`), reopened.config, redactor);
+    await writeJsonAtomic(join(paths.own, `config-${reopened.session - 1}.json`), reopened.config, redactor);
   }
   await writeJsonAtomic(paths.config, config, redactor);
 }

@@ -13,7 +13,7 @@ const environmentSchema = z.object({
 /** Where the environments of a job came from. */
 export interface JobEnvironment {
   readonly jobDir: string;
-  /** One for each sitting. */
+  /** One for each session. */
   readonly runIds: readonly string[];
   readonly type: string;
   readonly providerConfig: unknown;

@@ -39,7 +39,7 @@ export async function readJob(dir: string): Promise<JobRecord> {
   tally.skip(ended?.skipped ?? []);
   const result = tally.result({
     jobName: started.job_name,
-    sittings: journal.sittings,
+    sessions: journal.sessions,
     isCancelled: ended?.cancelled ?? false,
     isStoppedByBudget: ended?.stopped_by_budget ?? false,
     warnings: ended?.warnings ?? started.warnings,

@@ -18,7 +18,7 @@ interface LoggedEvent {
   readonly unit?: { readonly key: string };
 }
 
-/** Trials that have begun and not ended, by the log of a sitting; the longest-running first. */
+/** Trials that have begun and not ended, by the log of a session; the longest-running first. */
 export async function readRunning(logFile: string): Promise<RunningTrial[]> {
   const running = new Map<string, RunningTrial>();
   if (!existsSync(logFile)) return [];

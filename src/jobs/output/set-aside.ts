@@ -9,7 +9,7 @@ import { readTrial } from "./read-job.ts";
 import { isStaging, moveEvidence, movingSuffix } from "./trial-files.ts";
 import type { TrialResultFile } from "./trial-result-schema.ts";
 
-/** What is known of the tries that a trial had in earlier sittings. */
+/** What is known of the tries that a trial had in earlier sessions. */
 export interface EarlierTries {
   readonly count: number;
   /** The latest result of them, which tells what all tries up to it have cost. */
@@ -18,7 +18,7 @@ export interface EarlierTries {
   readonly lost: number;
 }
 
-/** Moves what earlier sittings left in a trial's folder to `retries/<k>/`, whole, and tells how many tries there were. */
+/** Moves what earlier sessions left in a trial's folder to `retries/<k>/`, whole, and tells how many tries there were. */
 export async function setAside(paths: TrialPaths, redactor: Redactor): Promise<EarlierTries> {
   const names = await readdir(paths.retries).catch(() => []);
   const begun = names.find((name) => name.endsWith(movingSuffix));

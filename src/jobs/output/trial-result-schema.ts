@@ -54,7 +54,7 @@ export interface TrialResultFile {
   /** The trial began from what an earlier install of the agent left; its own setup took only what `durations` says. */
   readonly agent_setup_cached: boolean;
   readonly trial_id: string;
-  /** 1 + retries, over all sittings of the job. */
+  /** 1 + retries, over all sessions of the job. */
   readonly tries: number;
   readonly warnings: readonly string[];
   /** Why nobody should rely on the reward; empty when nothing was found. */

@@ -39,7 +39,7 @@ export async function verifyJob(dir: string): Promise<Verification> {
   if (ended) tally.skip(skipped);
   const recomputed = tally.result({
     jobName: started.job_name,
-    sittings: journal.sittings,
+    sessions: journal.sessions,
     isCancelled: ended?.cancelled ?? false,
     isStoppedByBudget: ended?.stopped_by_budget ?? false,
     warnings: ended?.warnings ?? [],

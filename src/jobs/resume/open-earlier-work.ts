@@ -3,11 +3,11 @@ import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { claimJob, type ClaimJobOptions } from "../output/claim-job.ts";
 import { readJobJournal, type JournalRecord } from "../output/job-journal.ts";
-import { jobPaths, sittingLog, type JobPaths } from "../output/job-paths.ts";
-import type { SittingFile } from "../output/job-result-schema.ts";
+import { jobPaths, sessionLog, type JobPaths } from "../output/job-paths.ts";
+import type { SessionFile } from "../output/job-result-schema.ts";
 import type { ReopenedDirectory } from "../output/open-job-output.ts";
 
-/** What earlier sittings of a job left. Nobody else works on the job until it is disposed. */
+/** What earlier sessions of a job left. Nobody else works on the job until it is disposed. */
 export interface EarlierWork extends AsyncDisposable, ReopenedDirectory {
   readonly journal: JournalRecord;
 }
@@ -15,7 +15,7 @@ export interface EarlierWork extends AsyncDisposable, ReopenedDirectory {
 const nothingWritten: JournalRecord = {
   started: null,
   ended: null,
-  sittings: [],
+  sessions: [],
   runIds: [],
   finished: new Map(),
   tasks: new Map(),
@@ -34,14 +34,14 @@ export async function openEarlierWork(dir: string, options: ClaimJobOptions): Pr
   await using opened = new AsyncDisposableStack();
   opened.use(await claimJob(paths, options));
   const written = existsSync(paths.journal) ? await readJobJournal(paths.journal) : nothingWritten;
-  const journal = { ...written, sittings: await withLastSign(paths, written.sittings) };
+  const journal = { ...written, sessions: await withLastSign(paths, written.sessions) };
   const config = await readConfig(paths.config);
   const { name } = { name: undefined, ...(config as { readonly name?: unknown } | null) };
   const kept = opened.move();
   return {
     name: journal.started?.job_name ?? (typeof name === "string" ? name : null),
     paths,
-    sitting: journal.sittings.length + 1,
+    session: journal.sessions.length + 1,
     config,
     journal,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -49,12 +49,12 @@ export async function openEarlierWork(dir: string, options: ClaimJobOptions): Pr
 }
 
 // A process that died wrote its log to the last.
-async function withLastSign(paths: JobPaths, sittings: readonly SittingFile[]): Promise<readonly SittingFile[]> {
-  const last = sittings.at(-1);
-  if (!last || last.ended_at !== null) return sittings;
-  const log = await stat(sittingLog(paths, sittings.length)).catch(() => null);
+async function withLastSign(paths: JobPaths, sessions: readonly SessionFile[]): Promise<readonly SessionFile[]> {
+  const last = sessions.at(-1);
+  if (!last || last.ended_at !== null) return sessions;
+  const log = await stat(sessionLog(paths, sessions.length)).catch(() => null);
   const lived = Math.round((log?.mtimeMs ?? 0) - Date.parse(last.started_at)) / 1000;
-  return [...sittings.slice(0, -1), { ...last, duration_sec: Math.max(last.duration_sec, lived) }];
+  return [...sessions.slice(0, -1), { ...last, duration_sec: Math.max(last.duration_sec, lived) }];
 }
 
 async function readConfig(path: string): Promise<unknown> {

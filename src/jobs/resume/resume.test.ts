@@ -66,7 +66,7 @@ describe("a job that was cancelled", () => {
     expect(job.text("a/set/one__1/result.json")).toBe(before.text);
     expect(statSync(join(kept, "result.json")).ino).toBe(before.ino);
     expect(job.result).toMatchObject({ completed_trials: 3, failed_trials: 0, skipped_trials: 0, cancelled: false });
-    expect(job.result.sittings).toHaveLength(2);
+    expect(job.result.sessions).toHaveLength(2);
     expect(job.result.mixed_inputs).toEqual([]);
     const again = watch();
     await resumed(root, { script: again.script });
@@ -173,7 +173,7 @@ describe("a job whose process died", () => {
     mkdirSync(join(root, "jobs/job/.rollout"), { recursive: true });
     const job = await resumed(root);
     expect(job.result).toMatchObject({ completed_trials: 3, job_name: "job" });
-    expect(job.result.sittings).toHaveLength(1);
+    expect(job.result.sessions).toHaveLength(1);
   });
 });
 
@@ -201,7 +201,7 @@ describe("failed trials", () => {
     expect(all.ran).toEqual(["a/set/three__1", "a/set/two__1"]);
     expect(last.trial("a/set/three__1")).toMatchObject({ tries: 3, reward: 1 });
     expect(last.result).toMatchObject({ completed_trials: 3, failed_trials: 0 });
-    expect(last.result.sittings).toHaveLength(3);
+    expect(last.result.sessions).toHaveLength(3);
   });
 
   test("R38: one whose turn did not come keeps its result", async () => {
@@ -375,18 +375,18 @@ describe("a job of which nothing is left", () => {
     expect(job.tree().map((path) => [path, job.text(path)])).toEqual(before);
     const kept = job.events.filter(({ type }) => type === "unit_kept");
     expect(kept).toHaveLength(3);
-    expect(job.events.at(-1)).toMatchObject({ type: "run_finished", tail: { status: "completed", sittings: 1 } });
+    expect(job.events.at(-1)).toMatchObject({ type: "run_finished", tail: { status: "completed", sessions: 1 } });
   });
 
-  test("R38: is a sitting all the same when its numbers are to be others, or its end is missing", async () => {
+  test("R38: is a session all the same when its numbers are to be others, or its end is missing", async () => {
     const root = makeRoot();
     await runJobOnRig({ root, tasks });
     expect((await resumed(root, { config: { metrics: [{ type: "max" }] } })).result).toMatchObject({
       metrics: { max: 1 },
-      sittings: [{}, {}],
+      sessions: [{}, {}],
     });
     rmSync(join(root, "jobs/job/result.json"));
-    expect((await resumed(root, { config: { metrics: [{ type: "max" }] } })).result.sittings).toHaveLength(3);
+    expect((await resumed(root, { config: { metrics: [{ type: "max" }] } })).result.sessions).toHaveLength(3);
   });
 
   test("R40: a trial's file that was changed is named, does not count, and is named by verify afterwards, too", async () => {
@@ -441,7 +441,7 @@ describe("a job of which nothing is left", () => {
   });
 });
 
-test("R36: a budget is that of all sittings, and a job that it stopped goes on when there is more", async () => {
+test("R36: a budget is that of all sessions, and a job that it stopped goes on when there is more", async () => {
   const root = makeRoot();
   const spend: Act = ({ files }) => {
     files.write("/logs/agent/usage.json", '{"cost_usd": 1}');
@@ -493,7 +493,7 @@ test("R36: a repetition of failed trials that a budget cut short is gone on with
   expect(idle.events.some(({ type }) => type === "run_stopping")).toBe(false);
 });
 
-test("R36: the time of earlier sittings is spent: nothing starts when it was all there was", async () => {
+test("R36: the time of earlier sessions is spent: nothing starts when it was all there was", async () => {
   const root = makeRoot();
   const clock = new FakeClock();
   const slow: Act = () => clock.advance(50_000).then(() => 0);

@@ -9,7 +9,7 @@ import { isStaging } from "../output/trial-files.ts";
 import type { TrialResultFile } from "../output/trial-result-schema.ts";
 import type { Trial } from "../trial/trial.ts";
 
-/** What an earlier sitting left of a trial. */
+/** What an earlier session left of a trial. */
 export interface SettledTrial {
   /** Null when it never came to a result. */
   readonly result: TrialResultFile | null;

@@ -9,7 +9,7 @@ import { writeTrialResult } from "../output/trial-files.ts";
 import { toUnit } from "../output/trial-result-schema.ts";
 import type { RunVoice } from "../run-voice.ts";
 import type { Trial } from "../trial/trial.ts";
-import type { PlannedSitting } from "./plan-sitting.ts";
+import type { PlannedSession } from "./plan-session.ts";
 
 export interface TakeUpOptions {
   /** The whole plan. */
@@ -21,14 +21,14 @@ export interface TakeUpOptions {
   readonly voice: RunVoice;
 }
 
-/** Lets a job begin with what its earlier sittings came to, and writes what a crash kept from being written. */
-export async function takeUp(sitting: PlannedSitting, options: TakeUpOptions): Promise<void> {
+/** Lets a job begin with what its earlier sessions came to, and writes what a crash kept from being written. */
+export async function takeUp(session: PlannedSession, options: TakeUpOptions): Promise<void> {
   const { plan, paths, journal, redactor, tally, voice } = options;
-  for (const line of sitting.taskLines) await journal.append(line);
-  await keepTexts(sitting, options);
-  const again = new Set(sitting.trials);
+  for (const line of session.taskLines) await journal.append(line);
+  await keepTexts(session, options);
+  const again = new Set(session.trials);
   for (const trial of plan) {
-    const { result, missingIn } = sitting.settled.get(trial.key) ?? { result: null, missingIn: null };
+    const { result, missingIn } = session.settled.get(trial.key) ?? { result: null, missingIn: null };
     if (result === null) continue;
     tally.add(trial.index, result);
     if (missingIn === "journal") await journal.append({ type: "trial_finished", index: trial.index, result });
@@ -42,7 +42,7 @@ export async function takeUp(sitting: PlannedSitting, options: TakeUpOptions): P
   }
 }
 
-async function keepTexts({ taskLines }: PlannedSitting, { plan, paths, redactor }: TakeUpOptions): Promise<void> {
+async function keepTexts({ taskLines }: PlannedSession, { plan, paths, redactor }: TakeUpOptions): Promise<void> {
   const tasks = new Map(plan.map(({ task }) => [`${task.datasetName}/${task.name}`, task.directory]));
   for (const line of taskLines) {
     const directory = tasks.get(`${line.dataset}/${line.task}`) ?? null;
@@ -53,10 +53,10 @@ async function keepTexts({ taskLines }: PlannedSitting, { plan, paths, redactor 
 /** Makes room for a trial that runs again; its earlier result is first taken back in the journal. */
 export async function reopenTrial(
   trial: Trial,
-  sitting: PlannedSitting | null,
+  session: PlannedSession | null,
   { paths, journal, redactor }: Pick<TakeUpOptions, "paths" | "journal" | "redactor">,
 ): Promise<EarlierTries | null> {
-  if (!sitting) return null;
-  if (sitting.settled.get(trial.key)?.result) await journal.append({ type: "trial_reopened", index: trial.index });
+  if (!session) return null;
+  if (session.settled.get(trial.key)?.result) await journal.append({ type: "trial_reopened", index: trial.index });
   return setAside(trialPaths(paths.dir, trial.key), redactor);
 }

@@ -21,7 +21,7 @@ import type { JobResultFile } from "../output/job-result-schema.ts";
 import type { TrialResultFile } from "../output/trial-result-schema.ts";
 import { prepareJob, type PreparedJob } from "../prepare-job.ts";
 import { openEarlierWork } from "../resume/open-earlier-work.ts";
-import { planSitting, type SittingWishes } from "../resume/plan-sitting.ts";
+import { planSession, type SessionWishes } from "../resume/plan-session.ts";
 import type { JobRun } from "../job-run.ts";
 import { runPreparedJob } from "../run-job.ts";
 import type { TaskSelection } from "../tasks/select-tasks.ts";
@@ -51,7 +51,7 @@ export interface RigOptions {
   /** Sees what the provider is opened with. */
   readonly onOpen?: (options: OpenProviderOptions) => void;
   /** Takes up the job that `root` holds already. */
-  readonly resume?: Partial<SittingWishes>;
+  readonly resume?: Partial<SessionWishes>;
   /** Where everything stands; a fresh temporary directory when absent. */
   readonly root?: string;
 }
@@ -129,9 +129,9 @@ export function startJob(options: RigOptions = {}): RunningJob {
     const onLog = (entry: LogEntry): void => void logs.push(entry);
     await using earlier = options.resume ? await openEarlierWork(jobDir, shared) : null;
     const wishes = { retryFailed: [], acceptChanges: false, signal: stop.signal, ...options.resume };
-    const sitting = earlier && (await planSitting(prepared, earlier, wishes));
+    const session = earlier && (await planSession(prepared, earlier, wishes));
     return finishedJob(
-      await runPreparedJob(prepared, { ...shared, forceSignal: force.signal, sitting, onEvent, onLog }),
+      await runPreparedJob(prepared, { ...shared, forceSignal: force.signal, session, onEvent, onLog }),
     );
   };
   const finished = run();

@@ -167,7 +167,7 @@ export class ImageShelf {
   }
 }
 
-// An earlier sitting may have left logs of its own.
+// An earlier session may have left logs of its own.
 function freeLog(dir: string, kind: string, failedTries: number): string {
   for (let n = failedTries + 1; ; n++) {
     const path = join(dir, `${kind}${n === 1 ? "" : `-${n}`}.log`);

@@ -23,7 +23,7 @@ export interface TrialContext {
   readonly emit: RunListener;
   /** What a trial depends on, in hashes; what cannot be read is null. */
   inputsOf(trial: Trial): Promise<TrialInputsFile>;
-  /** Makes room for a trial that an earlier sitting began; null when none did. */
+  /** Makes room for a trial that an earlier session began; null when none did. */
   reopen(trial: Trial): Promise<EarlierTries | null>;
   /** Labels that every environment of this run carries: run id and owner. */
   readonly labels: Readonly<Record<string, string>>;

@@ -39,7 +39,7 @@ export class TrialLedger {
     this.#from = context.clock.monotonic();
   }
 
-  /** Takes what the trial depends on, and what its tries in earlier sittings came to. */
+  /** Takes what the trial depends on, and what its tries in earlier sessions came to. */
   begin(inputs: TrialInputsFile, earlier: EarlierTries | null): void {
     this.#inputs = inputs;
     if (!earlier) return;

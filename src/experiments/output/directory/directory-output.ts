@@ -59,7 +59,7 @@ export async function openDirectoryOutput({
   };
 }
 
-/** It is under way again, and what is known of the sittings before must outlive this one. */
+/** It is under way again, and what is known of the sessions before must outlive this one. */
 async function reopenSummary(path: string): Promise<void> {
   const text = await readFile(path, "utf8").catch(() => null);
   if (text === null) return;

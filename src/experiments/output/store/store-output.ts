@@ -15,7 +15,7 @@ export interface StoreOutputOptions {
   readonly hold: RunHold;
   readonly location: string;
   readonly clock: Clock;
-  /** What an earlier sitting left at a place; null when nothing is to be taken up. */
+  /** What an earlier session left at a place; null when nothing is to be taken up. */
   readonly findKept: ((index: number) => Promise<ResultWithScores | null>) | null;
   /** Leaves the summary as it is unless all came to its end. */
   readonly keepsSummary: boolean;

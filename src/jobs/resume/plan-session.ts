@@ -7,7 +7,7 @@ import { readKeptTexts, readTaskTexts } from "../inputs/task-texts.ts";
 import { JobInputs } from "../inputs/job-inputs.ts";
 import { planOfJournal, type TaskReadLine } from "../output/job-journal.ts";
 import { keyOf } from "../output/planned-trial.ts";
-import type { SittingFile } from "../output/job-result-schema.ts";
+import type { SessionFile } from "../output/job-result-schema.ts";
 import type { ReopenedDirectory } from "../output/open-job-output.ts";
 import { isInterrupted, isFailed, type TrialResultFile } from "../output/trial-result-schema.ts";
 import type { PreparedJob } from "../prepare-job.ts";
@@ -19,7 +19,7 @@ import { describeEdits, describeResultEdits } from "./find-edits.ts";
 import type { EarlierWork } from "./open-earlier-work.ts";
 import { settleTrial, type SettledTrial } from "./settle-trial.ts";
 
-export interface SittingWishes {
+export interface SessionWishes {
   /** Which failed trials run again: all, those with one of the types, or none. */
   readonly retryFailed: "all" | readonly FailureType[];
   readonly acceptChanges: boolean;
@@ -27,10 +27,10 @@ export interface SittingWishes {
 }
 
 /** How a job is taken up again: what of it stays, what runs, and what its readers must know. */
-export interface PlannedSitting {
+export interface PlannedSession {
   readonly directory: ReopenedDirectory;
-  readonly sittings: readonly SittingFile[];
-  /** By key: what the earlier sittings came to, of trials that stay and of those that run again. */
+  readonly sessions: readonly SessionFile[];
+  /** By key: what the earlier sessions came to, of trials that stay and of those that run again. */
   readonly settled: ReadonlyMap<string, SettledTrial>;
   /** In plan order. */
   readonly trials: readonly Trial[];
@@ -40,17 +40,17 @@ export interface PlannedSitting {
   readonly taskLines: readonly TaskReadLine[];
   readonly warnings: readonly string[];
   /** Which failed trials were asked for again. */
-  readonly retryFailed: SittingWishes["retryFailed"];
+  readonly retryFailed: SessionWishes["retryFailed"];
   /** Nothing is left to run or to write: it ended well, and everything of it is there. */
   readonly isIdle: boolean;
 }
 
 /** Decides what is left to run of a job; rejects when results would depend on other inputs and nobody accepted that. */
-export async function planSitting(
+export async function planSession(
   prepared: PreparedJob,
   earlier: EarlierWork,
-  wishes: SittingWishes,
-): Promise<PlannedSitting> {
+  wishes: SessionWishes,
+): Promise<PlannedSession> {
   const { job, trials } = prepared;
   const { journal, paths } = earlier;
   const settledList = await mapBounded(trials, 16, (trial) =>
@@ -75,7 +75,7 @@ export async function planSitting(
   const isComplete = [...settled.values()].every(({ missingIn }) => missingIn === null);
   return {
     directory: earlier,
-    sittings: journal.sittings,
+    sessions: journal.sessions,
     settled,
     trials: left,
     inputs,
@@ -95,7 +95,7 @@ type Table = Readonly<Record<string, unknown>>;
 
 const neverRun: SettledTrial = { result: null, missingIn: null, edits: [] };
 
-// What its last sitting came to is what another one would come to.
+// What its last session came to is what another one would come to.
 function isSame({ job, trials }: PreparedJob, { journal: { started, ended }, paths }: EarlierWork): boolean {
   if (!started || !ended || ended.cancelled || ended.stopped_by_budget || !existsSync(paths.result)) return false;
   const keys = planOfJournal(started).map(keyOf);
@@ -109,7 +109,7 @@ function isSame({ job, trials }: PreparedJob, { journal: { started, ended }, pat
   );
 }
 
-function runsAgain(result: TrialResultFile | null, retryFailed: SittingWishes["retryFailed"]): boolean {
+function runsAgain(result: TrialResultFile | null, retryFailed: SessionWishes["retryFailed"]): boolean {
   if (result === null || isInterrupted(result)) return true;
   if (retryFailed === "all") return isFailed(result);
   return result.error !== null && retryFailed.includes(result.error.type);
@@ -161,10 +161,10 @@ function describeAttempts(results: readonly TrialResultFile[]): string {
 
 async function warningsOf(
   { trials }: PreparedJob,
-  settled: PlannedSitting["settled"],
+  settled: PlannedSession["settled"],
   inputs: JobInputs,
   gone: readonly TrialResultFile[],
-  { retryFailed, signal }: SittingWishes,
+  { retryFailed, signal }: SessionWishes,
 ): Promise<string[]> {
   let others = 0;
   let keptCount = 0;

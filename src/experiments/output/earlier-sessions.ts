@@ -4,8 +4,8 @@ import { ProblemCounter, type ProtocolProblems } from "../executor/protocol-prob
 import type { Scoring, WholeAnswer } from "../run/experiment-tally.ts";
 import { readPlan } from "./plan-experiment.ts";
 
-/** What the sittings of an experiment before this one left of it as a whole. */
-export interface EarlierSittings {
+/** What the sessions of an experiment before this one left of it as a whole. */
+export interface EarlierSessions {
   readonly name: string;
   readonly params: JsonObject;
   /** All that had their say: those it was begun with, then those that came later. */
@@ -15,15 +15,15 @@ export interface EarlierSittings {
   readonly protocolProblems: ProtocolProblems;
   /** Of its runs, without what was scored anew; null where nobody knows. */
   readonly durationSec: number | null;
-  readonly sittings: number;
+  readonly sessions: number;
 }
 
-/** Reads what is kept of an experiment's earlier sittings; one that was killed left no times. */
-export function readEarlierSittings(record: RunRecord): EarlierSittings {
+/** Reads what is kept of an experiment's earlier sessions; one that was killed left no times. */
+export function readEarlierSessions(record: RunRecord): EarlierSessions {
   const { params, evaluators } = readPlan(record);
   const summary = objectOf(record.summary);
   const later = Object.keys(objectOf(summary["average_scores"]));
-  const { duration_sec: durationSec, sittings } = summary;
+  const { duration_sec: durationSec, sessions } = summary;
   return {
     name: record.name,
     params,
@@ -32,7 +32,7 @@ export function readEarlierSittings(record: RunRecord): EarlierSittings {
     scorings: listOf(summary["scorings"]).map(readScoring),
     protocolProblems: new ProblemCounter().totalWith(objectOf(summary["protocol_problems"])),
     durationSec: typeof durationSec === "number" ? durationSec : null,
-    sittings: typeof sittings === "number" ? sittings : 1,
+    sessions: typeof sessions === "number" ? sessions : 1,
   };
 }
 
