@@ -69,6 +69,7 @@ describe("what a result says of its environment", () => {
       limits: {
         cpus: { value: 2, enforcement: bounded },
         memory: { bytes: 2 ** 30, enforcement: bounded },
+        pids: { value: 4096, enforcement: bounded },
         storage: { bytes: 5e9, enforcement: "advisory" },
       },
       deviations: [{ asked: "docker_image python:3.13", done: expect.stringMatching(/./) }],

@@ -71,7 +71,7 @@ describe("a value that leaks in every way is in no file, name or link of the job
     expect(existsSync(room.path("jobs/job/agent/tasks/is-lost__1/retries/1/command/stdout.txt"))).toBe(true);
     expect(await room.read("jobs/job/agent/tasks/passes__1/command/stdout.txt")).toContain("[redacted:AGENT_KEY]");
     const { error } = await room.trial("agent/tasks/writes-it-as-reward__1");
-    expect(error).toMatchObject({ type: "verifier_reward_invalid", blame: "task" });
+    expect(error).toMatchObject({ type: "verifier_reward_invalid", blame: "agent" });
     expect((await room.trial("agent/tasks/writes-it-as-reward__1")).untrusted).toEqual([]);
   });
 
