@@ -3,7 +3,7 @@ import { makeRoom, type Ended, type Room } from "../e2e/rollout-cli.ts";
 
 /** A basic executor, one thing at a time; `BAD` says what it does wrong with the example `e2`. */
 const executor = `
-import json, os, sys, time
+import json, os, sys, threading, time
 bad = os.environ["BAD"]
 mark = {"__cat__": 1} if os.environ.get("MARK") else {}
 out = sys.stdout
@@ -47,6 +47,12 @@ for line in sys.stdin:
         elif bad == "glued": show("a" + json.dumps({"run_id": "e9#1", "output": 0}) + "b {c" + json.dumps(answer) + "\\n")
         elif bad == "glued-braces": show("{x " * 500 + json.dumps(answer))
         elif bad == "no-line-end": say(answer, end="")
+        elif bad == "no-line-end-braces": out.write("{'step': 1} {50%} { "); say(answer, end="")
+        elif bad == "no-line-end-dots":
+            say(answer, end="")
+            def print_dots():
+                for _ in range(400): time.sleep(0.05); out.write("."); out.flush()
+            threading.Thread(target=print_dots, daemon=True).start()
         elif bad == "torn":
             text = json.dumps(answer)
             show(text[:12] + json.dumps({"run_id": "e9#1", "output": 0}) + text[12:]); say(answer)
@@ -251,6 +257,8 @@ describe("an executor that", () => {
     ["glued", { unknown: 1 }],
     ["glued-braces", {}],
     ["no-line-end", {}],
+    ["no-line-end-braces", {}],
+    ["no-line-end-dots", {}],
     ["torn", { unknown: 1, malformed: 1 }],
     ["nan-metadata", { malformed: 1 }],
     ["deep-metadata", { malformed: 1 }],
