@@ -25,6 +25,7 @@ for line in sys.stdin:
         if bad == "discover-print": print("loading the model... 100%")
         if bad == "discover-ok": show('{"ok": true}')
         if bad == "discover-null": show('{"error": null, "cache": "warm"}')
+        if bad == "discover-nan": show('{"protocol_version": "1.0", "evaluators": ["right"], "params": {"limit": Infinity}}'); continue
         say({"protocol_version": "1.0", "name": "bad", "task": "t", "evaluators": ["right"], "params": {}})
     elif cmd == "init":
         if bad == "init-null": show('{"error": null, "loaded": 3}')
@@ -311,6 +312,7 @@ describe("an executor that", () => {
   test.each([
     ["discover-dies", "it ended with exit code 7"],
     ["discover-error", "SyntaxError: line 3"],
+    ["discover-nan", "the params of its answer to discover holds NaN or Infinity"],
   ])("cannot be used (%s) is told before anything is kept", async (bad, reason) => {
     const { code, stderr, runs } = await misbehave(bad);
     expect(code).toBe(2);
