@@ -133,8 +133,13 @@ describe("summarizeMarks", () => {
     expect(summary.passAtK[2]?.value).toBeCloseTo(2 / 3, 12);
   });
 
-  test("where nothing has a mark there is no pass@k", () => {
-    expect(summarizeMarks([{ item: "a", values: [], missed: 4 }], 1)).toMatchObject({ items: 0, passAtK: [] });
+  test("where every attempt failed without a mark pass@k is 0, as the headline is", () => {
+    const { headline, passAtK } = summarizeMarks([{ item: "a", values: [], missed: 2 }], 1);
+    expect(headline).toMatchObject({ rate: 0, counted: 2 });
+    expect(passAtK).toEqual([
+      { k: 1, value: 0 },
+      { k: 2, value: 0 },
+    ]);
   });
 
   test("marks other than 0 and 1 are grades", () => {

@@ -68,7 +68,7 @@ export function summarizeMarks(items: Iterable<ItemMarks>, passAt: number): Mark
     counts.push({ n: values.length + missed, c });
   }
   const passed = counts.reduce((total, { c }) => total + c, 0);
-  const ks = marked === 0 ? [] : listKs(min(counts.map(({ n }) => n)) ?? 0);
+  const ks = listKs(min(counts.map(({ n }) => n)) ?? 0);
   const overAttempts = (valueOf: (n: number, c: number) => number | undefined): number =>
     counts.reduce((total, { n, c }) => total + n * (valueOf(n, c) ?? 0), 0) / counted.values.length;
   return {

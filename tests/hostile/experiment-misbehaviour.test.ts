@@ -3,7 +3,7 @@ import { makeRoom, type Ended, type Room } from "../e2e/rollout-cli.ts";
 
 /** A basic executor, one thing at a time; `BAD` says what it does wrong with the example `e2`. */
 const executor = `
-import json, os, sys, time
+import json, os, sys, threading, time
 bad = os.environ["BAD"]
 mark = {"__cat__": 1} if os.environ.get("MARK") else {}
 out = sys.stdout
@@ -24,8 +24,11 @@ for line in sys.stdin:
         if bad == "discover-error": say({"error": "SyntaxError: line 3"}); sys.exit(1)
         if bad == "discover-print": print("loading the model... 100%")
         if bad == "discover-ok": show('{"ok": true}')
+        if bad == "discover-null": show('{"error": null, "cache": "warm"}')
+        if bad == "discover-nan": show('{"protocol_version": "1.0", "evaluators": ["right"], "params": {"limit": Infinity}}'); continue
         say({"protocol_version": "1.0", "name": "bad", "task": "t", "evaluators": ["right"], "params": {}})
     elif cmd == "init":
+        if bad == "init-null": show('{"error": null, "loaded": 3}')
         say({"ok": True})
     elif cmd == "run_task":
         task = command["input"]
@@ -36,6 +39,8 @@ for line in sys.stdin:
         elif bad == "show-output": show('{"output": 999, "error": null}'); say(answer)
         elif bad == "show-event": show('{"run_id": "e2#1", "event": "started"}'); say(answer)
         elif bad == "show-score": show('{"run_id": "e2#1", "score": 0.5}'); say(answer)
+        elif bad == "show-score-null": show('{"run_id": "e2#1", "score": 0.5, "error": null}'); say(answer)
+        elif bad == "show-label": show('{"run_id": "e2#1", "label": "a"}'); say(answer)
         elif bad == "show-list": show('{"data": [{"name": "x"}]}'); say(answer)
         elif bad == "show-log": show('{"log": "a line"}'); show('{"heartbeat": 1}'); say(answer)
         elif bad == "show-unmarked": show('{"run_id": "e2#1", "output": 999}'); say(answer)
@@ -43,6 +48,12 @@ for line in sys.stdin:
         elif bad == "glued": show("a" + json.dumps({"run_id": "e9#1", "output": 0}) + "b {c" + json.dumps(answer) + "\\n")
         elif bad == "glued-braces": show("{x " * 500 + json.dumps(answer))
         elif bad == "no-line-end": say(answer, end="")
+        elif bad == "no-line-end-braces": out.write("{'step': 1} {50%} { "); say(answer, end="")
+        elif bad == "no-line-end-dots":
+            say(answer, end="")
+            def print_dots():
+                for _ in range(400): time.sleep(0.05); out.write("."); out.flush()
+            threading.Thread(target=print_dots, daemon=True).start()
         elif bad == "torn":
             text = json.dumps(answer)
             show(text[:12] + json.dumps({"run_id": "e9#1", "output": 0}) + text[12:]); say(answer)
@@ -91,6 +102,7 @@ for line in sys.stdin:
         elif bad == "eval-text": say({**result, "score": "great"})
         elif bad == "eval-nan-metadata": say({**result, "metadata": {"loss": float("nan")}})
         elif bad == "eval-no-name": say({"run_id": run_id, "error": "no judge"})
+        elif bad == "eval-null-name": say({"run_id": run_id, "evaluator": None, "score": None, "error": "no judge"})
         elif bad == "eval-stranger": say({**result, "evaluator": "somebody"}); say(result)
         elif bad == "eval-crash": os._exit(4)
         elif bad == "eval-list": say({"data": [result]})
@@ -219,6 +231,7 @@ describe("an executor that", () => {
     ["eval-crash", "the executor was lost 3 times"],
     ["eval-error", "no judge"],
     ["eval-no-name", "no judge"],
+    ["eval-null-name", "no judge"],
   ])("misbehaves with %s fails that evaluation alone: it has no score", async (bad, reason) => {
     const { code, json, evaluations, stderr } = await misbehave(bad, "--max-workers", "1");
     expect(code, stderr.slice(-2000)).toBe(3);
@@ -233,14 +246,20 @@ describe("an executor that", () => {
     ["show-output", { unconfirmed: 1 }],
     ["show-event", { unconfirmed: 1 }],
     ["show-score", { unconfirmed: 1 }],
+    ["show-score-null", { unconfirmed: 1 }],
+    ["show-label", { unconfirmed: 1 }],
     ["show-list", { unconfirmed: 1 }],
     ["show-log", { unconfirmed: 2 }],
     ["stray-error", { unconfirmed: 1 }],
     ["discover-ok", { unconfirmed: 1 }],
+    ["discover-null", { unconfirmed: 1 }],
+    ["init-null", { unconfirmed: 1 }],
     ["print-json", {}],
     ["glued", { unknown: 1 }],
     ["glued-braces", {}],
     ["no-line-end", {}],
+    ["no-line-end-braces", {}],
+    ["no-line-end-dots", {}],
     ["torn", { unknown: 1, malformed: 1 }],
     ["nan-metadata", { malformed: 1 }],
     ["deep-metadata", { malformed: 1 }],
@@ -293,6 +312,7 @@ describe("an executor that", () => {
   test.each([
     ["discover-dies", "it ended with exit code 7"],
     ["discover-error", "SyntaxError: line 3"],
+    ["discover-nan", "the params of its answer to discover holds NaN or Infinity"],
   ])("cannot be used (%s) is told before anything is kept", async (bad, reason) => {
     const { code, stderr, runs } = await misbehave(bad);
     expect(code).toBe(2);

@@ -7,6 +7,7 @@ from typing import Any
 from conftest import Start
 
 from rollout_eval import EvalInput, InProcessExecutor, TaskInput, TaskOutput
+from rollout_eval.encode import encode_metadata
 
 
 def odd(input: Any) -> Any:
@@ -37,6 +38,10 @@ def test_in_this_process() -> None:
         assert mark.metadata["loss"] == "NaN"
 
     asyncio.run(run())
+
+
+def test_a_key_of_metadata_that_is_nan_is_text_too() -> None:
+    assert encode_metadata({math.nan: 1, "a": [{-math.inf: 2}]}) == ('{"NaN":1,"a":[{"-Infinity":2}]}', True)
 
 
 def test_the_warning_is_output_of_the_run(start: Start) -> None:

@@ -27,6 +27,8 @@ const longestComplaint = 2000;
 // Time to read what an executor wrote before it ended.
 const drainMs = 1000;
 const idleMs = 100;
+// A longer line is read only when it has stopped growing: reading it again and again would cost too much.
+const maxGrowingBytes = 1 << 20;
 // What is shorter is joined sooner than copied piece by piece.
 const longPart = 4096;
 
@@ -195,7 +197,7 @@ export class ExecutorProcess {
     });
   }
 
-  /** Has a line that does not grow any more offered: its end may never come. */
+  /** Offers a line whose end does not come: text may go on behind a complete message. */
   #watchBegun(lines: LineSplitter): () => void {
     const { clock, onBegunLine } = this.#options;
     let timer: Timer | null = null;
@@ -204,7 +206,7 @@ export class ExecutorProcess {
       if (begunBytes === 0 || timer !== null || onBegunLine === undefined) return;
       timer = clock.startTimer(idleMs, () => {
         timer = null;
-        if (lines.begunBytes === begunBytes) lines.offerBegun(onBegunLine);
+        if (lines.begunBytes === begunBytes || lines.begunBytes <= maxGrowingBytes) lines.offerBegun(onBegunLine);
         else watch();
       });
     };

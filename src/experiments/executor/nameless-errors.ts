@@ -8,7 +8,7 @@ export type ErrorPair = readonly [pending: Pending, members: RawMembers];
 
 /** Returns the run that an error names if it names no evaluator; null for any other message. */
 export function runOfNamelessError(members: RawMembers): string | null {
-  return members.has("evaluator") || errorOf(members) === null ? null : textOf(members, "run_id");
+  return textOf(members, "evaluator") !== null || errorOf(members) === null ? null : textOf(members, "run_id");
 }
 
 /**

@@ -3,16 +3,18 @@ import type { RawMembers } from "../../base/raw-members.ts";
 import type { Capability, DiscoverAnswer } from "../protocol.ts";
 import type { WireMessage } from "../wire/read-line.ts";
 import type { ExecutorNote } from "./executor-voice.ts";
-import { numberOf, textOf } from "./read-outcome.ts";
+import { errorOf, numberOf, textOf } from "./read-outcome.ts";
 
 export type ControlCommand = "discover" | "init" | "shutdown";
 
 // An answer has at least one of these. An object that only names a run is a line of somebody's log.
 const results = ["output", "score", "error", "metadata", "label", "explanation", "cancelled"];
+// Only an evaluator gives these, so they must come with its name.
+const scores = ["score", "label", "explanation"];
 
 /** Whether a message is the answer to a command that is answered before anything else is asked. */
 export function answersControl(command: ControlCommand, { members }: WireMessage): boolean {
-  if (members.has("error") && !members.has("run_id")) return true;
+  if (errorOf(members) !== null && !members.has("run_id")) return true;
   return members.has(command === "discover" ? "protocol_version" : "ok");
 }
 
@@ -21,8 +23,9 @@ export function isAnswer({ members, isMarked }: WireMessage, used: ReadonlySet<C
   const hasId = used.has("ids") && numberOf(members, "id") !== null;
   const isNamed = used.has("aggregate") && textOf(members, "aggregate") !== null;
   if (!hasId && !isNamed && textOf(members, "run_id") === null) return false;
-  const isTask = members.has("output") || members.has("error");
-  if (members.has("score") && !isTask) return hasId || isNamed || textOf(members, "evaluator") !== null;
+  const isTask = members.has("output") || errorOf(members) !== null;
+  if (!isTask && scores.some((name) => members.has(name)))
+    return hasId || isNamed || textOf(members, "evaluator") !== null;
   return isMarked || results.some((name) => members.has(name));
 }
 

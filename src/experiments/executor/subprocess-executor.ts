@@ -242,6 +242,8 @@ export class SubprocessExecutor implements Executor {
     const members = await this.#tell("discover", wish, limits.discoverMs);
     const complaint = errorOf(members);
     if (complaint !== null) throw this.#unusable(`it cannot load the experiment: ${complaint}`);
+    const flaw = describeFlaw(members, "params", " of its answer to discover");
+    if (flaw !== null) throw this.#unusable(flaw);
     this.#discovered = readDiscovered(members);
     refuseDuplicateNames(this.#discovered);
   }

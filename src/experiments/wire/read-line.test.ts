@@ -95,6 +95,11 @@ describe("a line whose end is still to come", () => {
     expect(readBegun('{"output":{"run_id":"b#1","error":"x"},')).toEqual([[], "", 0]);
     expect(readBegun('{"loss":1} and')).toEqual([[], "", 0]);
   });
+
+  test("has the messages behind brackets that begin no object", () => {
+    const printed = "{'a': 1} {50%} { ";
+    expect(readBegun(`${printed}{"run_id":"a#1"}.`)).toEqual([['"a#1"'], printed, 33]);
+  });
 });
 
 describe("lines", () => {

@@ -21,6 +21,7 @@ export interface WireLine {
 // Only an object with one of these can be a message.
 const marks = ["run_id", "evaluator", "ok", "protocol_version", "error", "log", "heartbeat", "aggregate", "data"];
 const minTries = 64;
+const maxIndent = 64;
 // Brackets that begin no object are tried as long as that costs no more than reading this many bytes.
 const maxTriedBytes = 1 << 26;
 const tornPart = /"(?:run_id|__cat__)"\s*:/;
@@ -54,7 +55,7 @@ function readAmong(source: JsonText, from: number, to: number, isWhole: boolean)
     const members = new RawMembers();
     const end = source.scanFlawedObjectAt(at, members);
     if (end === -1) {
-      tries--;
+      if (isWhole || mayBeginObject(source, at)) tries--;
       at = source.find("{", at + 1, to);
       continue;
     }
@@ -71,6 +72,11 @@ function readAmong(source: JsonText, from: number, to: number, isWhole: boolean)
   if (!isWhole) return line;
   const rest = source.slice(done, to);
   return { ...line, printed: printed + rest, isTorn: isTorn || tornPart.test(rest) };
+}
+
+/** False for a bracket that begins no object, whatever comes behind the end of the line so far. */
+function mayBeginObject(source: JsonText, at: number): boolean {
+  return /^\{\s*(?:"|$)/.test(source.slice(at, at + maxIndent));
 }
 
 /** The answers in a message that is a list of them; any other is itself. */

@@ -3,7 +3,12 @@ import { giveReward, type Act } from "../testing/acts.ts";
 import { onlyTrial, runJobOnRig } from "../testing/job-rig.ts";
 
 const tasks = {
-  one: { files: { "tests/test.sh": "python -m venv /tests/env; echo x > /tests/written.py", "tests/data.json": "{}" } },
+  one: {
+    files: {
+      "tests/test.sh": "python -m venv /tests/env; echo x > /tests/written.py; python /tests/test_conftest.py",
+      "tests/data.json": "{}",
+    },
+  },
 };
 
 /** Runs a trial whose agent leaves a process, and whose tests end with these files in /tests. */
@@ -23,14 +28,13 @@ async function reasonsFor(files: Readonly<Record<string, string>>): Promise<read
   return job.trial(onlyTrial).untrusted;
 }
 
-test.for(["conftest.py", "pytest.ini", "setup.cfg", "pyproject.toml", "evil.pth", "requests/__init__.py"])(
-  "an added %s marks the trial as untrusted",
-  async (path) => {
-    expect(await reasonsFor({ [path]: "x" })).toEqual([
-      `something that the agent left running may have added to the tests: /tests/${path}`,
-    ]);
-  },
-);
+const loaded = ["conftest.py", "pytest.ini", "setup.cfg", "pyproject.toml", "evil.pth", "json.pyc", "json.so"];
+
+test.for([...loaded, "requests/__init__.py", "ten.py"])("an added %s marks the trial as untrusted", async (path) => {
+  expect(await reasonsFor({ [path]: "x" })).toEqual([
+    `something that the agent left running may have added to the tests: /tests/${path}`,
+  ]);
+});
 
 test("a changed test marks the trial as untrusted", async () => {
   expect(await reasonsFor({ "data.json": "[]" })).toEqual([

@@ -10,7 +10,8 @@ import type { TryState } from "./try-state.ts";
 const maxComparedBytes = 4 << 20;
 const maxNamedFiles = 3;
 // Test runners and interpreters load files with these names without being asked.
-const loadedNames = /(?:\.(?:py|pth|cfg|ini|toml)|^conftest\.py)$/i;
+const loadedNames = /\.(?:py|pyc|so|pth|cfg|ini|toml)$/i;
+const nameSign = /[\w.-]/;
 // Test runners and interpreters load nothing from these by themselves.
 const ownFolders = /^(?:\..*|__pycache__|node_modules|.*\.(?:dist|egg)-info)$/;
 
@@ -60,8 +61,17 @@ async function compareFolders(source: string, copy: string): Promise<Differences
   const own = await findVirtualEnvironments(copy, candidates);
   // A file that the tests name is one that they write themselves.
   const isOwn = (path: string): boolean =>
-    own.some((folder) => path.startsWith(`${folder}/`)) || contents.some((content) => content.includes(basename(path)));
+    own.some((folder) => path.startsWith(`${folder}/`)) || contents.some((content) => hasName(content, basename(path)));
   return { changed, added: candidates.filter((path) => !isOwn(path)).map((path) => `/tests/${path}`) };
+}
+
+/** True if a text has the name of a file, and not as a part of a longer name. */
+function hasName(text: Buffer, name: string): boolean {
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    const around = [text[at - 1], text[at + Buffer.byteLength(name)]];
+    if (!around.some((byte) => byte !== undefined && nameSign.test(String.fromCharCode(byte)))) return true;
+  }
+  return false;
 }
 
 /** Returns the folders that the tests made with `python -m venv` or `uv venv`. */

@@ -44,10 +44,14 @@ def _with_text(value: object) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else json.dumps(value)
     if isinstance(value, dict):
-        return {key: _with_text(inner) for key, inner in value.items()}
+        return {_key_with_text(key): _with_text(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_with_text(inner) for inner in value]
     return _with_text(to_plain(value))
+
+
+def _key_with_text(key: object) -> object:
+    return json.dumps(key) if isinstance(key, float) and not math.isfinite(key) else key
 
 
 def to_plain(value: object) -> Any:
