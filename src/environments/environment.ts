@@ -34,6 +34,8 @@ export interface Capabilities {
   readonly snapshots?: boolean | undefined;
   /** One that is being removed is in nobody's way, so that the next may start meanwhile; absent means no. */
   readonly removalOverlaps?: boolean | undefined;
+  /** `listChanges` can tell which files differ from the image, without reading every file. Default: false. */
+  readonly changes?: boolean | undefined;
 }
 
 export type NetworkPolicy = "full" | "none" | { readonly allow: readonly string[] };
@@ -187,6 +189,43 @@ export interface SnapshotRequest {
   readonly signal: AbortSignal;
 }
 
+export interface ListChangesRequest {
+  /** Absolute. Only changes below it are listed. */
+  readonly directory: string;
+  /** Absolute paths that are left out, with everything below them. */
+  readonly exclude: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** One path that differs from the image or snapshot of the environment. */
+export interface FileChange {
+  /** Relative to the directory of the request. */
+  readonly path: string;
+  readonly kind: "added" | "changed" | "removed";
+  /** What is there now, or was there if the path was removed. Null if the provider does not know. */
+  readonly type: "file" | "directory" | "link" | "other" | null;
+  /** Bytes of a file as it is now. */
+  readonly size?: number | undefined;
+  readonly linkTarget?: string | undefined;
+  /** Permission bits before and now, if they differ. */
+  readonly modes?: readonly [number, number] | undefined;
+}
+
+/** Resolves with null if there is no regular file, it is larger than `maxBytes`, or it is unreadable. */
+export type ContentReader = (path: string, maxBytes: number, signal: AbortSignal) => Promise<Uint8Array | null>;
+
+/** The paths below a directory that differ from the image or snapshot of the environment. */
+export interface ChangeReport {
+  /** In any order. A removed directory is listed without its files. */
+  readonly changes: readonly FileChange[];
+  /** True when there may be more changes: the listing reached its limit or met a directory it may not read. */
+  readonly isCut: boolean;
+  /** Reads a listed file as it is now. */
+  readonly readAfter: ContentReader;
+  /** Reads a listed file of the image or snapshot. Absent where the original is not within reach. */
+  readonly readBefore?: ContentReader | undefined;
+}
+
 export interface ProcessInfo {
   readonly pid: number;
   readonly command: string;
@@ -221,6 +260,11 @@ export interface Environment {
    * where that cannot be told.
    */
   changedTools?(signal: AbortSignal): Promise<readonly string[]>;
+  /**
+   * Lists what differs below a directory from the image or snapshot that the environment was started from. Links are
+   * never followed. Only with the capability `changes`. Resolves with null if the provider cannot tell cheaply.
+   */
+  listChanges?(request: ListChangesRequest): Promise<ChangeReport | null>;
   /** What can still be written in it; null, or absent, where no limit of its own bounds that, or nobody can tell. */
   freeBytes?(signal: AbortSignal): Promise<number | null>;
   /** Only asked for policies that the capability `network` names. What runs already is bound by it too. */

@@ -14,6 +14,7 @@ export type Need =
   | "stop"
   | "freeze"
   | "snapshots"
+  | "changes"
   | "limits.memory"
   | "limits.storage"
   | "limits.pids";

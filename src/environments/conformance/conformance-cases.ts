@@ -1,3 +1,4 @@
+import { changeCases } from "./change-cases.ts";
 import { commandCases } from "./command-cases.ts";
 import type { ConformanceCase } from "./conformance-case.ts";
 import { copyOutCases } from "./copy-out-cases.ts";
@@ -20,4 +21,5 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...surroundingsCases,
   ...processCases,
   ...snapshotCases,
+  ...changeCases,
 ];

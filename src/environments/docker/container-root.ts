@@ -5,6 +5,7 @@ import {
   lchownSync,
   lstatSync,
   openSync,
+  readFileSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -27,12 +28,12 @@ import { logsPath } from "./log-volume.ts";
  * only while nothing runs in the container: a directory could become a link between two looks.
  */
 export class ContainerRoot {
-  readonly #path: string;
+  readonly #process: string;
   readonly #logsHostPath: string;
 
   /** The process id is that of the container's main process; what is mounted as its logs tells that it is. */
   constructor(pid: number, logsHostPath: string) {
-    this.#path = `/proc/${pid}/root`;
+    this.#process = `/proc/${pid}`;
     this.#logsHostPath = logsHostPath;
   }
 
@@ -71,7 +72,7 @@ export class ContainerRoot {
 
   /** What its tools look like; null when it is gone. */
   readTools(): ToolMarks | null {
-    const descriptor = this.#open();
+    const descriptor = this.open();
     if (descriptor === null) return null;
     try {
       return readToolMarks(`/proc/self/fd/${descriptor}`);
@@ -80,8 +81,22 @@ export class ContainerRoot {
     }
   }
 
+  /** The table of its mounts; null when it is gone. */
+  readMountInfo(): string | null {
+    const descriptor = this.open();
+    if (descriptor === null) return null;
+    try {
+      return readFileSync(`${this.#process}/mountinfo`, "utf8");
+    } catch (error) {
+      if (systemCodeOf(error) === undefined) throw error;
+      return null;
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
   async #within(work: (root: string) => Promise<boolean>): Promise<boolean> {
-    const descriptor = this.#open();
+    const descriptor = this.open();
     if (descriptor === null) return false;
     try {
       return await work(`/proc/self/fd/${descriptor}`);
@@ -90,14 +105,15 @@ export class ContainerRoot {
     }
   }
 
-  // A process id may have become another's since; then its logs are not these.
-  #open(): number | null {
+  /** Opens its root, for the caller to close; null when it is gone. */
+  open(): number | null {
     let descriptor: number;
     try {
-      descriptor = openSync(this.#path, constants.O_RDONLY | constants.O_DIRECTORY);
+      descriptor = openSync(`${this.#process}/root`, constants.O_RDONLY | constants.O_DIRECTORY);
     } catch {
       return null;
     }
+    // A process id may have become another's since; then its logs are not these.
     if (isSame(`/proc/self/fd/${descriptor}${logsPath}`, this.#logsHostPath)) return descriptor;
     closeSync(descriptor);
     return null;

@@ -1,11 +1,13 @@
 import { messageOf, RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 import type {
+  ChangeReport,
   CopyFromRequest,
   CopyReport,
   Environment,
   ExecRequest,
   ExecResult,
   FactValue,
+  ListChangesRequest,
   NetworkPolicy,
   Placement,
   ProcessInfo,
@@ -15,6 +17,7 @@ import type { ToolMarks } from "../integrity/tool-marks.ts";
 import { priceOf } from "../price-keys.ts";
 import { EngineError, wrapEngineError } from "./connection/engine-error.ts";
 import { beginWithPlacing, canBeginWithPlacing, type PlacingCommand } from "./carried/begin-with-placing.ts";
+import { listContainerChanges } from "./changes/list-container-changes.ts";
 import { ContainerCommands } from "./container-commands.ts";
 import { ContainerFiles, type FileWays } from "./container-files.ts";
 import type { ContainerLife } from "./container-life.ts";
@@ -150,6 +153,15 @@ export class DockerEnvironment implements Environment {
     this.#assertThere();
     const tools = { ...this.#options, engine: this.#options.ground.engine, before: this.#tools };
     return this.#ask("exec_failed", "looking at the tools", signal, () => changedTools(tools, signal));
+  }
+
+  async listChanges(request: ListChangesRequest): Promise<ChangeReport | null> {
+    const { signal } = request;
+    signal.throwIfAborted();
+    this.#assertThere();
+    await this.#placePending(signal);
+    const container = { ...this.#options, engine: this.#options.ground.engine };
+    return this.#ask("exec_failed", "listing changes", signal, () => listContainerChanges(container, request));
   }
 
   async freeze(signal: AbortSignal): Promise<void> {

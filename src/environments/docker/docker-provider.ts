@@ -226,6 +226,7 @@ function planCapabilities(
     },
     network: canLeave ? (canAllow ? ["none", "allow"] : ["none"]) : [],
     snapshots: true,
+    changes: true,
     // What a container that is on its way out may still hold: ports of the network it shares, memory of a GPU.
     removalOverlaps: canLeave && gpus === undefined,
   };

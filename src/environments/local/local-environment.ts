@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { RolloutError } from "../../base/rollout-error.ts";
 import type {
+  ChangeReport,
   CopyFromRequest,
   CopyReport,
   Environment,
   ExecRequest,
   ExecResult,
   FactValue,
+  ListChangesRequest,
   NetworkPolicy,
   Placement,
   ProcessInfo,
@@ -23,6 +25,7 @@ import { copyIn } from "./copy-in.ts";
 import { copyOut } from "./copy-out.ts";
 import { readRecord, writeRecord } from "./environment-records.ts";
 import { openIsolatedNetwork, type IsolatedNetwork } from "./isolated-network.ts";
+import { listLocalChanges } from "./list-local-changes.ts";
 import { planFacts } from "./local-facts.ts";
 import type { PreparedGround } from "./local-ground.ts";
 import type { Deviation, LocalImage } from "./local-image.ts";
@@ -180,6 +183,12 @@ export class LocalEnvironment implements Environment {
     const { ground, directory, sandbox } = this.#options;
     const disk = ground.config.storage === "disk" ? join(directory, "disk") : null;
     return findChangedTools({ sandbox, base: ground.base, fresh: this.#tools, disk });
+  }
+
+  async listChanges(request: ListChangesRequest): Promise<ChangeReport | null> {
+    request.signal.throwIfAborted();
+    this.#assertRunning();
+    return listLocalChanges(this.#options, request);
   }
 
   async freeBytes(signal: AbortSignal): Promise<number | null> {

@@ -76,6 +76,7 @@ export function planGround(options: Pick<OpenProviderOptions, "config" | "host" 
     limits: planEnforcement(groupPlaces !== null, parsed.storage),
     network: ["none"],
     snapshots: parsed.storage === "disk",
+    changes: parsed.storage === "disk",
   };
   return {
     host,

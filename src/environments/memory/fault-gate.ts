@@ -10,6 +10,7 @@ export type MemoryOperation =
   | "list"
   | "kill"
   | "freeze"
+  | "changes"
   | "network"
   | "snapshot"
   | "stop"

@@ -4,18 +4,21 @@ import { readTree } from "../archive/read-tree.ts";
 import { writeTree } from "../archive/write-tree.ts";
 import type {
   Capabilities,
+  ChangeReport,
   CopyFromRequest,
   CopyReport,
   Environment,
   ExecRequest,
   ExecResult,
   FactValue,
+  ListChangesRequest,
   NetworkPolicy,
   Placement,
   ProcessInfo,
   SnapshotRequest,
 } from "../environment.ts";
 import type { FaultGate, MemoryOperation } from "./fault-gate.ts";
+import { listMemoryChanges } from "./memory-changes.ts";
 import { MemoryFileSystem } from "./memory-file-system.ts";
 import type { MemoryHandler } from "./memory-handler.ts";
 import { MemoryProcessTable } from "./memory-process-table.ts";
@@ -54,6 +57,8 @@ export class MemoryEnvironment implements Environment {
   readonly facts: { readonly [key: string]: FactValue };
   readonly #options: MemoryEnvironmentOptions;
   readonly #files: MemoryFileSystem;
+  /** The files at the start, for `listChanges`. */
+  readonly #original: MemoryFileSystem;
   readonly #processes = new MemoryProcessTable();
   readonly #startedMs: number;
   #state: "running" | "stopped" | "destroyed" = "running";
@@ -76,6 +81,7 @@ export class MemoryEnvironment implements Environment {
     this.#files = new MemoryFileSystem(options.files);
     for (const path of ["/logs", options.workdir]) this.#files.makeDirectory(path, 0o755);
     this.#files.makeDirectory("/tmp", 0o1777);
+    this.#original = new MemoryFileSystem(this.#files);
   }
 
   async exec(request: ExecRequest): Promise<ExecResult> {
@@ -139,6 +145,12 @@ export class MemoryEnvironment implements Environment {
     await this.#begin("freeze", signal);
     this.#assertCan("freeze", this.#options.capabilities.freeze);
     this.#processes.freeze();
+  }
+
+  async listChanges(request: ListChangesRequest): Promise<ChangeReport | null> {
+    await this.#begin("changes", request.signal);
+    this.#assertCan("list changes", this.#options.capabilities.changes === true);
+    return listMemoryChanges(this.#original, this.#files, request);
   }
 
   async setNetwork(policy: NetworkPolicy, signal: AbortSignal): Promise<void> {

@@ -44,6 +44,7 @@ const defaultCapabilities: Capabilities = {
   limits: { cpus: "none", memory: "none", storage: "none" },
   network: [],
   snapshots: true,
+  changes: true,
 };
 
 /** A provider whose environments live in this process and die with it. */

@@ -47,6 +47,8 @@ export interface TrialPaths {
   readonly dir: string;
   readonly result: string;
   readonly error: string;
+  /** What the agent changed in its working directory. */
+  readonly changes: string;
   readonly setup: string;
   readonly command: string;
   readonly logs: string;
@@ -61,6 +63,7 @@ export function trialPaths(jobDir: string, key: string): TrialPaths {
     dir,
     result: join(dir, "result.json"),
     error: join(dir, "error.txt"),
+    changes: join(dir, "changes.txt"),
     setup: join(dir, "setup"),
     command: join(dir, "command"),
     logs: join(dir, "logs"),

@@ -42,5 +42,7 @@ export const mostCopiedEntries = 1_000_000;
 export const callLimitMs = 300_000;
 export const collectLimitMs = 120_000;
 export const teardownLimitMs = 60_000;
+/** How long a trial waits for the list of files that its agent changed. */
+export const changesLimitMs = 5_000;
 /** How long a failed trial waits for its processes to be ended, and for its logs when they could not be. */
 export const lateLimitMs = 30_000;

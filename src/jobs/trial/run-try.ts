@@ -17,6 +17,7 @@ import { failureOf, type Failure, type FailureType, type Step } from "./failure.
 import { collectLimitMs, lateLimitMs } from "./limits.ts";
 import { missingShell } from "./missing-shell.ts";
 import { openCapture, runCaptured } from "./run-captured.ts";
+import { recordChanges } from "./record-changes.ts";
 import { setDecoy } from "./set-decoy.ts";
 import { placeBesideLeftovers } from "./place-beside-leftovers.ts";
 import { runVerifier, transferPaths, verifierPlacements, type VerifierOutcome } from "./run-verifier.ts";
@@ -235,7 +236,12 @@ async function verify(state: TryState, environment: Environment, lease: Environm
     callEnvironment(context, "listing processes", (signal) => environment.listProcesses(signal));
   // What is about to be ended may change them until then.
   const looking = looksAtTools(state) && !isKilled ? distrustTools(state, environment) : null;
-  [state.leftovers] = await Promise.all([list(), looking, isSeparate ? null : lookForRoom(state, environment)]);
+  const recording = recordChanges(state, environment);
+  try {
+    [state.leftovers] = await Promise.all([list(), looking, isSeparate ? null : lookForRoom(state, environment)]);
+  } finally {
+    await recording;
+  }
   if (isKilled && state.leftovers.length > 0)
     await callEnvironment(context, "ending processes", (signal) => environment.killProcesses(signal));
   state.areLeftoversEnded = isKilled;
@@ -304,6 +310,9 @@ async function collectAfterFailure(
   // The agent's own logs were taken before a separate verifier began.
   const environment = state.verifierEnvironment ?? agentEnvironment;
   const hasAnswered = failure === null || (await endProcesses(state, environment));
+  // A verifier begins after the changes of the agent were recorded.
+  const hasAgentFailed = failure !== null && (state.step === "install" || state.step === "execute");
+  if (hasAgentFailed && hasAnswered) await recordChanges(state, environment);
   try {
     // An environment that answers late must not hold its trial much longer than its limit.
     const limitMs = hasAnswered ? collectLimitMs : lateLimitMs;
