@@ -59,6 +59,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
         "rollout plan job.yaml                         see what would run",
         "rollout resume jobs/my-job                    run what is left of a job",
         "rollout show jobs/my-job                      read the results again",
+        "rollout logs jobs/my-job my-task -f           follow the output of a trial",
         "rollout init task my-task                     write a task to begin from",
         "rollout eval my.eval.ts                       run a function over items and score its answers",
         "rollout experiment my.py --dataset d.jsonl    run a task and evaluators over examples",
@@ -202,6 +203,20 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     .option("--json", "as one JSON object")
     .action(async (directory: string, options) =>
       setExitCode(await (await import("./commands/show.ts")).showCommand(directory, options, context)),
+    );
+
+  command("logs", "print the output of a trial, also while it runs", [
+    "rollout logs jobs/my-job my-agent/my-dataset/my-task__1",
+    "rollout logs jobs/my-job my-task -f",
+    "rollout logs jobs/my-job my-task__2 --stream command/stdout",
+    "rollout logs jobs/my-job my-task --stream verifier",
+  ])
+    .argument("<run>", "the directory of the job")
+    .argument("<trial>", "agent/dataset/task__attempt, or a part of it that only one trial has, such as the task")
+    .option("-f, --follow", "print what is added until the trial has its result")
+    .option("--stream <name>", "print only these: setup, command or verifier, followed by /stdout or /stderr for one")
+    .action(async (run: string, trial: string, options) =>
+      setExitCode(await (await import("./commands/logs.ts")).logsCommand(run, trial, options, context)),
     );
 
   command("status", "say where a job stands: what has finished, what runs in which phase", [
