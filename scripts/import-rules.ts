@@ -36,7 +36,29 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 /** What a door may see of a socket: its contract, never an adapter or the registry. */
 const contracts: Readonly<Record<string, readonly string[]>> = {
   environments: ["environment.ts", "provider-config.ts"],
-  store: ["run.ts", "store.ts", "dataset-store.ts", "run-store.ts", "result-writer.ts", "heart.ts"],
+  store: [
+    "store.ts",
+    "dataset-store.ts",
+    "run.ts",
+    "run-store.ts",
+    "run-source.ts",
+    "run-events.ts",
+    "failure.ts",
+    "unit-row.ts",
+    "unit-writer.ts",
+    "heartbeat.ts",
+    "lease.ts",
+    "store-error.ts",
+    "media-type.ts",
+    // What a source of runs is built with.
+    "byte-range.ts",
+    "cursor.ts",
+    "follow-run.ts",
+    "page-rows.ts",
+    "page-runs.ts",
+    "recount.ts",
+    "unit-values.ts",
+  ],
 };
 
 /** Folders inside a socket that its adapters share; the others are adapters and do not know each other. */

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { messageSchemas } from "../src/experiments/protocol-schema.ts";
 import { jobFileSchema } from "../src/jobs/config/job-schema.ts";
 import { taskFileSchema } from "../src/jobs/tasks/task-schema.ts";
+import { eventSchema, runSchema, unitSchema } from "../src/store/run-schema.ts";
 
 const messages = Object.entries(messageSchemas).map(
   ([name, schema]) => [`executor/${name}.schema.json`, schema] as const,
@@ -11,6 +12,9 @@ const messages = Object.entries(messageSchemas).map(
 const schemas: Readonly<Record<string, z.ZodType>> = {
   "job.schema.json": jobFileSchema,
   "task.schema.json": taskFileSchema,
+  "run.schema.json": runSchema,
+  "unit.schema.json": unitSchema,
+  "event.schema.json": eventSchema,
   ...Object.fromEntries(messages),
 };
 

@@ -1,17 +1,17 @@
-import type { Store } from "../../src/public/datasets.ts";
+import type { Page, Store, Unit } from "../../src/public/datasets.ts";
 
-/** How many results of a trivial run a store has, each place once and only with the right output, and how many scores. */
+/** Counts the stored results of a trivial run, each index once and only with the right output, and their scores. */
 export async function countStored(store: Store, runId: string): Promise<{ results: number; scores: number }> {
   let [results, scores, last] = [0, 0, -1];
-  for (let after: number | null = null; ;) {
-    const { entries, next } = await store.runs.results(runId, { after, limit: 500 });
-    for (const { result, scores: given } of entries) {
-      if (result.index <= last || result.output !== (result.input as { readonly i: number }).i) continue;
-      last = result.index;
+  for (let after: string | null = null; ;) {
+    const page: Page<Unit, string> = await store.runs.units(runId, { page: { after, limit: 500 } });
+    for (const unit of page.entries) {
+      if (unit.index <= last || unit.output !== (unit.input as { readonly i: number }).i) continue;
+      last = unit.index;
       results++;
-      scores += given.length;
+      scores += unit.scores.length;
     }
-    if (next === null) return { results, scores };
-    after = next;
+    if (page.next === null) return { results, scores };
+    after = page.next;
   }
 }

@@ -38,9 +38,9 @@ export async function runCommand({ root, environment, trials, inFlight, name, en
   let cost: Cost | null = null;
   let passed = 0;
   for await (const line of createInterface({ input: child.stdout })) {
-    const event = JSON.parse(line) as { type: string; unit?: { marks: { value: number | null }[] } };
+    const event = JSON.parse(line) as { type: string; unit?: { scores: { value: number | null }[] } };
     if (event.type === "unit_started") stop ??= startMeter(child.pid);
-    if (event.type === "unit_finished" && event.unit?.marks[0]?.value === 1) passed++;
+    if (event.type === "unit_finished" && event.unit?.scores[0]?.value === 1) passed++;
     if (event.type === "run_finished") cost = stop?.(trials) ?? null;
   }
   await gone;

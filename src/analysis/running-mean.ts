@@ -43,6 +43,23 @@ export class RunningMean {
     this.#counts += count * count;
   }
 
+  copy(): RunningMean {
+    const copy = new RunningMean();
+    copy.#offset = this.#offset;
+    copy.#clusters = this.#clusters;
+    copy.#values = this.#values;
+    copy.#sum = this.#sum;
+    copy.#total = this.#total;
+    copy.#squares = this.#squares;
+    copy.#products = this.#products;
+    copy.#counts = this.#counts;
+    copy.#isInUnit = this.#isInUnit;
+    copy.#isBinary = this.#isBinary;
+    copy.#lowestMean = this.#lowestMean;
+    copy.#highestMean = this.#highestMean;
+    return copy;
+  }
+
   get count(): number {
     return this.#values;
   }

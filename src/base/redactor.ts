@@ -57,6 +57,11 @@ export function redactJson(value: unknown, redactor: Redactor, indent?: number):
   return JSON.stringify(value, redact, indent);
 }
 
+/** Returns a value as it reads back from its JSON without secrets. */
+export function redactValue<T>(value: T, redactor: Redactor): T {
+  return JSON.parse(redactJson(value, redactor)) as T;
+}
+
 /** One way in which a secret's value may be written. */
 export interface SecretForm {
   /** Of the variable. */

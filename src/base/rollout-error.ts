@@ -7,6 +7,7 @@ export type ErrorCode =
   | "usage_invalid"
   | "not_found"
   | "already_exists"
+  | "range_invalid"
   | "in_use"
   | "budget_spent"
   | "io_failed"

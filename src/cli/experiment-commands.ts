@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
 import { collect, seconds, wholeNumber } from "./job-options.ts";
+import { addOriginOptions } from "./run-origin.ts";
 
 /** Makes a command out of its name, what it does, and examples of it. */
 export type MakeCommand = (name: string, summary: string, lines: readonly string[], under?: Command) => Command;
@@ -18,7 +19,6 @@ export function addExperimentCommands(
     "rollout experiment my_experiment.py --dataset examples.jsonl --dry-run 2",
     "rollout experiment my_experiment.py --resume my_experiment-2026-01-31-12-00-00",
     "rollout experiment score my_experiment-2026-01-31-12-00-00 more_evaluators.py",
-    "rollout experiment list",
     "rollout experiment compare small large",
   ])
     .enablePositionalOptions()
@@ -31,13 +31,13 @@ export function addExperimentCommands(
     .option("--resume <id>", "run what is left of this experiment, with what it was begun with")
     .option("--phased", "evaluate only once every task has been answered")
     .option("--task-timeout <seconds>", "for one task", seconds, 600);
-  addSharedOptions(experiment).action(async (file: string, options) =>
+  addOriginOptions(addSharedOptions(experiment)).action(async (file: string, options) =>
     setExitCode(await (await import("./experiment/begin-experiment.ts")).beginExperiment(file, options, context)),
   );
 
   const scoring = make(
     "score",
-    "evaluate the outputs of an experiment anew, without running its tasks",
+    "evaluate the outputs of an experiment again, without running its tasks",
     [
       "rollout experiment score my-experiment better_evaluators.py",
       "rollout experiment score my-experiment better_evaluators.py --output-dir experiments",
@@ -51,19 +51,6 @@ export function addExperimentCommands(
       await (await import("./commands/experiment-score.ts")).experimentScoreCommand(id, file, options, context),
     ),
   );
-
-  addPlaceOptions(
-    make(
-      "list",
-      "the experiments of a store, or of a directory, newest first",
-      ["rollout experiment list", "rollout experiment list --output-dir experiments --json"],
-      experiment,
-    ),
-  )
-    .option("--json", "as one JSON object")
-    .action(async (options) =>
-      setExitCode(await (await import("./commands/experiment-list.ts")).experimentListCommand(options, context)),
-    );
 
   addPlaceOptions(
     make(

@@ -7,9 +7,10 @@ import { addDatasetCommands } from "./dataset-commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { addExperimentCommands } from "./experiment-commands.ts";
 import { ignoresHangup } from "./interrupts.ts";
-import { addCheckOptions, addJobOptions, setOption, wholeNumber } from "./job-options.ts";
+import { addCheckOptions, addJobOptions, collect, setOption, wholeNumber } from "./job-options.ts";
 import { printError } from "./print-error.ts";
 import { addResumeOptions, bindRetryTypes } from "./resume-options.ts";
+import { addOriginOptions } from "./run-origin.ts";
 import { openTerminal } from "./terminal.ts";
 
 /** Runs the command line of a process and returns its exit code; never throws. */
@@ -58,7 +59,8 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
         "rollout check ./tasks                         see whether tasks can be trusted",
         "rollout plan job.yaml                         see what would run",
         "rollout resume jobs/my-job                    run what is left of a job",
-        "rollout show jobs/my-job                      read the results again",
+        "rollout list                                  list all runs",
+        "rollout show                                  read the results of the newest run",
         "rollout logs jobs/my-job my-task -f           follow the output of a trial",
         "rollout init task my-task                     write a task to begin from",
         "rollout eval my.eval.ts                       run a function over items and score its answers",
@@ -74,18 +76,21 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       .addHelpText("after", examples(lines));
 
   addResumeOptions(
-    addJobOptions(
-      command("run", "run a job file, or task directories with a built-in agent", [
-        "rollout run job.yaml --attempts 3 --concurrency 8",
-        "rollout run job.yaml --agent my-agent --task 'db-*' --exclude db-slow",
-        "rollout run job.yaml --sample 20 --seed 7 --json > result.json",
-        "rollout run --agent oracle ./tasks/a ./tasks/b",
-        "rollout run job.yaml --set environment.preserve_env=on_failure",
-        "rollout run job.yaml --resume",
-      ]),
+    addOriginOptions(
+      addJobOptions(
+        command("run", "run a job file, or task directories with a built-in agent", [
+          "rollout run job.yaml --attempts 3 --concurrency 8",
+          "rollout run job.yaml --agent my-agent --task 'db-*' --exclude db-slow",
+          "rollout run job.yaml --sample 20 --seed 7 --json > result.json",
+          "rollout run --agent oracle ./tasks/a ./tasks/b",
+          "rollout run job.yaml --set environment.preserve_env=on_failure",
+          "rollout run job.yaml --resume",
+        ]),
+      ),
     ).option("--resume", "run what is left of the job, if its directory is there already"),
   )
     .argument("<paths...>", "a job file, or task directories")
+    .option("--store <location>", "also record the job in this store (default: .rollout/rollout.db if it exists)")
     .option("--json", "one JSON object on stdout at the end; --json=events: a line per event")
     .addOption(new Option(jsonEvents).hideHelp())
     .option("-q, --quiet", "say only what went wrong")
@@ -93,16 +98,19 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       setExitCode(await (await import("./commands/run.ts")).runCommand(paths, options, context)),
     );
 
-  addResumeOptions(
-    command("resume", "run what is left of a job that was interrupted, or that has grown", [
-      "rollout resume jobs/my-job",
-      "rollout resume jobs/my-job --retry-failed",
-      "rollout resume jobs/my-job --retry-failed environment_start_failed,verifier_timeout",
-      "rollout resume jobs/my-job --attempts 5 --concurrency 8",
-      "rollout resume jobs/my-job --set budget.cost_usd=20",
-    ]),
+  addOriginOptions(
+    addResumeOptions(
+      command("resume", "run what is left of a job that was interrupted, or that has grown", [
+        "rollout resume jobs/my-job",
+        "rollout resume jobs/my-job --retry-failed",
+        "rollout resume jobs/my-job --retry-failed environment_start_failed,verifier_timeout",
+        "rollout resume jobs/my-job --attempts 5 --concurrency 8",
+        "rollout resume jobs/my-job --set budget.cost_usd=20",
+      ]),
+    ),
   )
-    .argument("<job-directory>", "the directory of the job")
+    .argument("<job>", "its directory, its id or the first four characters of it, or its name")
+    .option("--store <location>", "also record the job in this store (default: .rollout/rollout.db if it exists)")
     .option("--attempts <n>", "attempts per agent and task, when there are to be more", wholeNumber)
     .option("--concurrency <n>", "trials at once", wholeNumber)
     .addOption(setOption())
@@ -153,13 +161,15 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
       setExitCode(await (await import("./commands/check.ts")).checkCommand(paths, options, context)),
     );
 
-  command("eval", "run what a TypeScript or JavaScript file exports: items, a target, scorers", [
-    "rollout eval my.eval.ts",
-    "rollout eval my.eval.ts --limit 20 --concurrency 10",
-    "rollout eval my.eval.ts --dataset questions@3 --scorer exact",
-    "rollout eval my.eval.ts --resume",
-    "rollout eval my.eval.ts --watch",
-  ])
+  addOriginOptions(
+    command("eval", "run what a TypeScript or JavaScript file exports: items, a target, scorers", [
+      "rollout eval my.eval.ts",
+      "rollout eval my.eval.ts --limit 20 --concurrency 10",
+      "rollout eval my.eval.ts --dataset questions@3 --scorer exact",
+      "rollout eval my.eval.ts --resume",
+      "rollout eval my.eval.ts --watch",
+    ]),
+  )
     .argument("<file>", "a file that exports a run or several: { data, target, scorers }")
     .option("--only <name...>", "only the runs of these names")
     .option("--dataset <name>", "run on this dataset of the store; name@version for an old version")
@@ -185,24 +195,73 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
 
   addExperimentCommands(command, context, setExitCode);
 
-  command("show", "show the results of a job, of one of its trials, of an experiment, or of a run in the store", [
-    "rollout show jobs/my-job",
-    "rollout show jobs/my-job/my-agent/my-dataset/my-task__1",
-    "rollout show jobs/my-job --json",
-    "rollout show 0b6d3c1e-5a0c-4d1e-9c55-2f4a7b8c9d10 --item question-7",
-    "rollout show my-experiment --item question-7#2",
-    "rollout show my-experiment --output-dir experiments",
+  command("list", "list runs: jobs, dataset runs and experiments, newest first", [
+    "rollout list",
+    "rollout list --kind job --status interrupted",
+    "rollout list --tag branch=main --limit 50",
+    "rollout list /data/jobs",
+    "rollout list --json",
   ])
-    .argument(
-      "<directory>",
-      "a job, trial or experiment directory, or a run of the store: its id, the beginning of it, or its name",
-    )
-    .option("--item <id>", "of a run: all there is to know of this item, of an experiment of this example or run")
-    .option("--output-dir <directory>", "where the directory of an experiment is, as `rollout experiment` has it")
-    .option("--store <location>", "where to look for a run (default: .rollout/rollout.db)")
+    .argument("[paths...]", "directories of jobs and experiments (default: jobs, experiments and the store)")
+    .option("--kind <kind>", "only jobs, dataset runs or experiments: job, dataset, experiment")
+    .option("--status <status>", "only runs with this status: running, completed, interrupted, …")
+    .option("--name <name>", "only runs with this name")
+    .option("--tag <key=value>", "only runs with this tag (repeatable)", collect)
+    .option("--filter <filter>", "only runs that match, as in 'agent:claude dataset:term* cost>5 -status:failed'")
+    .option("--limit <n>", "how many runs to show (default: 20)", wholeNumber)
+    .option("--store <location>", "the store to read (default: .rollout/rollout.db)")
     .option("--json", "as one JSON object")
-    .action(async (directory: string, options) =>
-      setExitCode(await (await import("./commands/show.ts")).showCommand(directory, options, context)),
+    .action(async (paths: string[], options) =>
+      setExitCode(await (await import("./commands/list.ts")).listCommand(paths, options, context)),
+    );
+
+  const run =
+    "its directory, its id or the first four characters of it, NAME, or NAME~1 for the one before (default: the newest run)";
+  addQueryOptions(
+    command("show", "show the results of a run, or of one of its trials, items or examples", [
+      "rollout show",
+      "rollout show jobs/my-job",
+      "rollout show nightly~1 --tasks --sort disagree",
+      "rollout show nightly --filter 'agent:claude reward<1' --sort -cost",
+      "rollout show nightly --trial my-task__2",
+      "rollout show jobs/my-job/my-agent/my-dataset/my-task__1 --full",
+      "rollout show 0b6d3c1e --item question-7",
+    ]),
+  )
+    .argument("[run]", `${run}; or the directory of a trial`)
+    .option("--tasks", "a matrix of tasks and agents with every attempt; --sort takes name, disagree or failed")
+    .option("--trial <key>", "one trial: its key, TASK__ATTEMPT, or TASK for all its attempts")
+    .option("--item <key>", "one item or example: its id, or ID#2 for its second repeat")
+    .option("--full", "with a trial: print its output in full")
+    .option("--file <name>", "with a trial: print one of its files")
+    .option("--json", "as one JSON object")
+    .action(async (word: string | undefined, options) =>
+      setExitCode(await (await import("./commands/show.ts")).showCommand(word, options, context)),
+    );
+
+  addQueryOptions(
+    command("export", "write the trials, items or examples of a run to a file, one row each", [
+      "rollout export nightly --csv nightly.csv",
+      "rollout export nightly --jsonl - --filter status:failed",
+    ]),
+  )
+    .argument("[run]", run)
+    .option("--csv <file>", "as CSV; - is standard output")
+    .option("--jsonl <file>", "as JSON lines; - is standard output")
+    .action(async (word: string | undefined, options) =>
+      setExitCode(await (await import("./commands/export.ts")).exportCommand(word, options, context)),
+    );
+
+  command("remove", "remove runs: their directories and their entries in the store", [
+    "rollout remove nightly~5",
+    "rollout remove jobs/old-job 0b6d3c1e --yes",
+  ])
+    .argument("<runs...>", "directories, ids or names")
+    .option("--yes", "do not ask for a confirmation")
+    .option("--store <location>", "the store to read (default: .rollout/rollout.db)")
+    .option("--output-dir <directory>", "a directory that holds the runs")
+    .action(async (words: string[], options) =>
+      setExitCode(await (await import("./commands/remove.ts")).removeCommand(words, options, context)),
     );
 
   command("logs", "print the output of a trial, also while it runs", [
@@ -211,7 +270,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     "rollout logs jobs/my-job my-task__2 --stream command/stdout",
     "rollout logs jobs/my-job my-task --stream verifier",
   ])
-    .argument("<run>", "the directory of the job")
+    .argument("<job>", "its directory, its id or the first four characters of it, or its name")
     .argument("<trial>", "agent/dataset/task__attempt, or a part of it that only one trial has, such as the task")
     .option("-f, --follow", "print what is added until the trial has its result")
     .option("--stream <name>", "print only these: setup, command or verifier, followed by /stdout or /stderr for one")
@@ -223,20 +282,20 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     "rollout status jobs/my-job",
     "rollout status jobs/my-job --json",
   ])
-    .argument("<job-directory>", "the directory of the job")
+    .argument("<job>", "its directory, its id or the first four characters of it, or its name")
     .option("--json", "as one JSON object")
     .action(async (directory: string, options) =>
       setExitCode(await (await import("./commands/status.ts")).statusCommand(directory, options, context)),
     );
 
   command("pause", "let a running job take no new trials; those that run go on", ["rollout pause jobs/my-job"])
-    .argument("<job-directory>", "the directory of the job")
+    .argument("<job>", "its directory, its id or the first four characters of it, or its name")
     .action(async (directory: string) =>
       setExitCode(await (await import("./commands/hold.ts")).holdCommand(directory, "pause", context)),
     );
 
   command("continue", "let a paused job take trials again", ["rollout continue jobs/my-job"])
-    .argument("<job-directory>", "the directory of the job")
+    .argument("<job>", "its directory, its id or the first four characters of it, or its name")
     .action(async (directory: string) =>
       setExitCode(await (await import("./commands/hold.ts")).holdCommand(directory, "continue", context)),
     );
@@ -245,7 +304,7 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
     "rollout verify jobs/my-job",
     "rollout verify jobs/my-job --json",
   ])
-    .argument("<job-directory>", "the directory of the job")
+    .argument("<job>", "its directory, its id or the first four characters of it, or its name")
     .option("--json", "as one JSON object")
     .action(async (directory: string, options) =>
       setExitCode(await (await import("./commands/verify.ts")).verifyCommand(directory, options, context)),
@@ -334,6 +393,18 @@ function buildProgram(context: CliContext, setExitCode: (code: number) => void):
   ]);
   addDatasetCommands(dataset, examples, context, setExitCode);
   return program;
+}
+
+function addQueryOptions(command: Command): Command {
+  return command
+    .option("--failed", "only trials, items or examples that failed or did not pass")
+    .option("--filter <filter>", "only those that match, as in 'agent:claude status:failed reward<1 -task:slow-*'")
+    .option(
+      "--sort <order>",
+      "by index, key, status, score, started, duration, cost or failure; a leading - reverses the order",
+    )
+    .option("--store <location>", "the store to read (default: .rollout/rollout.db)")
+    .option("--output-dir <directory>", "a directory that holds the run");
 }
 
 function examples(lines: readonly string[]): string {

@@ -1,21 +1,22 @@
 import { sumSpent } from "../jobs/budget-preview.ts";
-import { isWhole, resumeCommand } from "../jobs/describe-run.ts";
+import { resumeCommand } from "../jobs/describe-run.ts";
+import { isComplete } from "../jobs/output/to-run.ts";
 import { readBudget } from "../jobs/output/read-budget.ts";
 import type { JobRecord } from "../jobs/output/read-job.ts";
 import { isInterrupted } from "../jobs/output/trial-result-schema.ts";
 import { describeRaised, raiseBudget } from "../jobs/raise-budget.ts";
 
-/** How a job that does not run is gone on with: the command, and why it is not the plain one. */
+/** How to resume a job that does not run: the command, and why it is not the plain one. */
 export interface NextOfJob {
   /** Null when nothing of the job is left. */
   readonly command: string | null;
   readonly notes: readonly string[];
 }
 
-/** What to type to go on with a job that has ended or whose process died. */
+/** Returns what to type to resume a job that has ended or whose process died. */
 export async function nextOfJob(job: JobRecord, cwd: string): Promise<NextOfJob> {
   const { dir, result, hasEnded, plan, trials } = job;
-  if (isWhole(result, hasEnded)) return { command: null, notes: [] };
+  if (isComplete(result, hasEnded)) return { command: null, notes: [] };
   const finished = trials.filter((trial) => !isInterrupted(trial)).length;
   const raised = raiseBudget({
     budget: await readBudget(dir),

@@ -69,7 +69,7 @@ async function runReported(request: ReportedJob, talk: CheckTalk, context: CliCo
   // The verdicts are the summary.
   using reporter = openRunReporter({ terminal, clock, json: "final", quiet: request.quiet });
   talk.reporter = reporter;
-  const end = await runCheckJob({ ...request, reporter }, context);
+  const end = await runCheckJob({ ...request, reporter, origin: {} }, context);
   if (end.run.unwritten !== null) throw end.run.unwritten;
   return end;
 }

@@ -10,12 +10,15 @@ import { planSession, type PlannedSession, type SessionWishes } from "../jobs/re
 import type { PreparedJob } from "../jobs/prepare-job.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import { countText } from "../report/number-text.ts";
+import { runJson } from "../store/run-json.ts";
 import type { CliContext } from "./cli-context.ts";
 import { exitCodeOfJob, exitCodes } from "./exit-codes.ts";
 import type { Interrupts } from "./interrupts.ts";
 import { printEnvironments } from "./print-environments.ts";
 import { printError } from "./print-error.ts";
 import { prepareReported } from "./run-reported.ts";
+import { openRegistry } from "./open-registry.ts";
+import type { OriginOptions } from "./run-origin.ts";
 import type { JsonMode, RunReporter } from "./run-reporter.ts";
 
 /** A job that a person wants to run, for the first time or again. */
@@ -27,6 +30,9 @@ export interface JobWish {
   readonly wishes: Omit<SessionWishes, "signal">;
   readonly json: JsonMode;
   readonly quiet: boolean;
+  readonly origin: OriginOptions;
+  /** The store that a person named. */
+  readonly store: string | undefined;
 }
 
 /** Prepares a job, runs what is to be run of it, tells how it ended and returns its exit code. */
@@ -39,7 +45,9 @@ export async function runJob(
   const { signal } = interrupts;
   const { host, terminal } = context;
   const { earlier, quiet, json } = wish;
-  await using ready = await prepareReported({ ...wish, reporter, interrupts }, context);
+  await using store = await openRegistry(wish.store, reporter, context);
+  const registry = store?.runs;
+  await using ready = await prepareReported({ ...wish, reporter, interrupts, registry }, context);
   const { prepared } = ready;
   const session = earlier && (await planSession(prepared, earlier, { ...wish.wishes, signal }));
   if (session && !quiet) {
@@ -56,7 +64,9 @@ export async function runJob(
       ? exitCodeOfJob(run.result, interrupts.received)
       : printError(run.unwritten, terminal, host.cwd);
   if (json === "final")
-    terminal.out(`${plainJson({ schema_version: 1, job_dir: run.dir, exit_code: exitCode, result: run.result })}\n`);
+    terminal.out(
+      `${plainJson({ schema_version: 1, job_dir: run.dir, exit_code: exitCode, run: runJson(run.run), result: run.result })}\n`,
+    );
   printEnvironments(run, prepared.provider, quiet, terminal);
   if (run.result.untrusted_trials > 0 && quiet)
     terminal.err(
@@ -73,8 +83,7 @@ export async function runJob(
 
 function describeSessionPlan({ trials }: PreparedJob, session: PlannedSession): string {
   const left = session.trials.length;
-  if (left > 0)
-    return `taken up again: ${trials.length - left} of ${countText(trials.length, "trial")} stay, ${left} to run`;
+  if (left > 0) return `resuming: ${trials.length - left} of ${countText(trials.length, "trial")} done, ${left} to run`;
   const failed = [...session.settled.values()].filter(({ result }) => result && isFailed(result)).length;
   const again = failed > 0 ? `; --retry-failed repeats the ${failed} that failed` : "";
   return `nothing to run: ${trials.length} of ${countText(trials.length, "trial")} finished${again}`;

@@ -11,7 +11,9 @@ import type { CliContext } from "./cli-context.ts";
 import type { Interrupts } from "./interrupts.ts";
 import { prepareInterruptibly } from "./prepare-interruptibly.ts";
 import { printProblems } from "./print-error.ts";
+import { readOrigin, type OriginOptions } from "./run-origin.ts";
 import type { RunReporter } from "./run-reporter.ts";
+import type { RunStore } from "../store/run-store.ts";
 
 /** A job that the command line wants to run, and how it is told of. */
 export interface ReportedRun {
@@ -20,6 +22,9 @@ export interface ReportedRun {
   readonly quiet: boolean;
   readonly reporter: RunReporter;
   readonly interrupts: Interrupts;
+  readonly origin: OriginOptions;
+  /** Where the job registers itself, beside its directory. Default: nowhere. */
+  readonly registry?: RunStore | undefined;
 }
 
 /** A job that is ready to run and can be told of. */
@@ -30,7 +35,9 @@ export interface ReadyRun extends AsyncDisposable {
 }
 
 /** Prepares a job and prints what is wrong with its tasks. */
-export async function prepareReported(wish: ReportedRun, { host, clock, terminal }: CliContext): Promise<ReadyRun> {
+export async function prepareReported(wish: ReportedRun, context: CliContext): Promise<ReadyRun> {
+  const { host, clock, terminal } = context;
+  const reading = readOrigin(wish.origin, context);
   const { quiet, reporter } = wish;
   const { signal, forceSignal } = wish.interrupts;
   const runId = randomUUID();
@@ -50,7 +57,12 @@ export async function prepareReported(wish: ReportedRun, { host, clock, terminal
     reporter.say(`${entry.level}: ${entry.message}`);
   return {
     prepared,
-    run: (session) => runPreparedJob(prepared, { runId, host, clock, signal, forceSignal, session, onEvent, onLog }),
+    async run(session) {
+      const origin = await reading;
+      const { registry } = wish;
+      const options = { runId, host, clock, signal, forceSignal, session, onEvent, onLog, origin, registry };
+      return await runPreparedJob(prepared, options);
+    },
     [Symbol.asyncDispose]: () => prepared[Symbol.asyncDispose](),
   };
 }

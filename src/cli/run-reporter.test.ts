@@ -1,33 +1,32 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../base/testing/fake-clock.ts";
+import { sampleRun, sampleUnit } from "../report/testing/sample-run.ts";
+import { createFailure } from "../store/failure.ts";
 import type { RunEvent } from "../store/run.ts";
 import { openRunReporter } from "./run-reporter.ts";
 import type { Terminal } from "./terminal.ts";
 
-const shape = { groupBy: ["target"], itemLabel: "item", markName: "right", passAt: 1, unitNoun: "item" };
-
 function eventsOf(name: string): RunEvent[] {
   const labels = { target: name, item: "one" };
-  const run = { id: name, kind: "dataset", name, total: 1, concurrency: 1, shape, metrics: [], location: "" } as const;
-  const tail = { status: "completed", skipped: 0, durationSec: 1, sessions: 1, next: [] } as const;
-  const failure = { type: "target_failed", message: `no ${name}`, phase: null, blame: "agent" } as const;
-  const unit = {
-    key: "one",
-    labels,
-    marks: [],
-    failure,
-    cost: null,
-    tries: 1,
-    warnings: [],
-    durationSec: 1,
-    phases: [],
-  };
+  const shape = { groupBy: ["target"], itemLabel: "item", scoreName: "right", passAt: 1, unitNoun: "item" };
+  const run = sampleRun({
+    id: name,
+    kind: "dataset",
+    name,
+    total: 1,
+    concurrency: 1,
+    shape,
+    metrics: [],
+    location: "",
+  });
+  const failure = createFailure({ type: "target_failed", message: `no ${name}`, phase: null, cause: "agent" });
+  const unit = { ...sampleUnit({ key: "one", failure }), labels, scores: [] };
   return [
     { type: "run_started", at: 0, run },
     { type: "unit_started", at: 0, key: "one", labels },
     { type: "unit_finished", at: 0, unit },
-    { type: "run_finished", at: 0, tail },
-  ] as RunEvent[];
+    { type: "run_finished", at: 0, run: { ...run, status: "completed" }, next: [] },
+  ];
 }
 
 function listen(isLive: boolean): { readonly terminal: Terminal; readonly heard: () => string } {

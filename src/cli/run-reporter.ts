@@ -7,7 +7,7 @@ import { createPlainLines } from "../report/plain-lines.ts";
 import { renderSummary } from "../report/render-summary.ts";
 import { RunTally } from "../report/run-tally.ts";
 import { summarizeTally } from "../report/summarize-tally.ts";
-import type { RunEvent, RunHead, RunListener, RunTail } from "../store/run.ts";
+import type { Run, RunEvent, RunListener } from "../store/run.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type JsonMode = "final" | "events" | null;
@@ -70,7 +70,7 @@ export function openRunReporter({ terminal, clock, json, quiet }: RunReporterOpt
   return { onEvent, isHeard, print, say, [Symbol.dispose]: close };
 }
 
-function tellParams({ params }: RunHead, print: (line: string) => void): void {
+function tellParams({ params }: Run, print: (line: string) => void): void {
   const text = paramsText(params);
   if (text !== "") print(`params ${text}`);
 }
@@ -107,7 +107,6 @@ function openLive(terminal: Terminal, clock: Clock): Progress {
 /** Gathers a run's units and prints the summary at its end. */
 class SummaryKeeper {
   readonly #terminal: Terminal;
-  #head: RunHead | undefined;
   #tally: RunTally | undefined;
 
   constructor(terminal: Terminal) {
@@ -116,16 +115,15 @@ class SummaryKeeper {
 
   onEvent(event: RunEvent): void {
     if (event.type === "run_started") {
-      this.#head = event.run;
       this.#tally = new RunTally(event.run.shape);
-    } else if (event.type === "unit_finished" || event.type === "unit_kept") this.#tally?.add(event.unit);
+    } else if (event.type === "unit_finished" || event.type === "unit_restored") this.#tally?.add(event.unit);
     else if (event.type === "warning") this.#tally?.addWarning(event.message);
-    else if (event.type === "run_finished" && this.#head && this.#tally)
-      printSummary(this.#terminal, this.#head, this.#tally, event.tail);
+    else if (event.type === "run_finished" && this.#tally)
+      printSummary(this.#terminal, event.run, this.#tally, event.next);
   }
 }
 
-/** Prints what a person reads at the end of a run. */
-export function printSummary(terminal: Terminal, head: RunHead, tally: RunTally, tail: RunTail): void {
-  terminal.out(renderSummary(summarizeTally(tally, head), tail, { columns: terminal.columns(), ...terminal.outStyle }));
+/** Prints the summary of a run and the commands to type next. */
+export function printSummary(terminal: Terminal, run: Run, tally: RunTally, next: readonly string[]): void {
+  terminal.out(renderSummary(summarizeTally(tally, run), next, { columns: terminal.columns(), ...terminal.outStyle }));
 }

@@ -17,7 +17,7 @@ test("the pass rate names its denominator and what is not counted", async () => 
   const job = await readJob(run.dir);
   const lines = statusLines({ job, state: "ended", running: [], next: { command: null, notes: [] } }, 0);
   expect(lines).toEqual([
-    "job  ended",
+    "job  completed",
     "6 of 6 trials finished, 4 failed",
     "pass 67% (2 of 3; 3 not counted: 3 infrastructure)",
   ]);

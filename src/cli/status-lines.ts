@@ -35,7 +35,7 @@ export function statusLines({ job, state, running, next }: JobStand, nowMs: numb
 
 function headOf({ started, result }: JobRecord, state: JobState): string {
   const where = `process ${started.pid} on ${started.hostname}`;
-  const end = result.cancelled ? "cancelled" : result.stopped_by_budget ? "stopped by its budget" : "ended";
+  const end = result.cancelled ? "cancelled" : result.stopped_by_budget ? "stopped by its budget" : "completed";
   return {
     running: `running: ${where}`,
     paused: `paused: ${where}; trials that run go on, no new ones start`,

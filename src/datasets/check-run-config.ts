@@ -69,6 +69,8 @@ const known: Readonly<Record<keyof RunConfig, string>> = {
   signal: "object",
   runId: "string",
   metadata: "object",
+  description: "string",
+  tags: "object",
   onItemComplete: "function",
   onEvent: "function",
 };

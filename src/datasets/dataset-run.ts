@@ -1,98 +1,112 @@
 import { messageOf } from "../base/rollout-error.ts";
 import { startDeadline } from "../engine/deadline.ts";
 import { runStream } from "../engine/run-stream.ts";
-import { startHeart } from "../store/heart.ts";
-import { ResultWriter } from "../store/result-writer.ts";
-import type { RunHold } from "../store/run-store.ts";
+import { startHeartbeat } from "../store/heartbeat.ts";
+import type { Run, RunStatus, Unit } from "../store/run.ts";
+import { RunEvents } from "../store/run-events.ts";
+import type { RunLease } from "../store/run-store.ts";
+import { UnitWriter } from "../store/unit-writer.ts";
+import { createFailure } from "../store/failure.ts";
 import { HeldTime } from "./item/held-time.ts";
 import { runItem, type ItemGround } from "./item/run-item.ts";
 import { UnitStream, type ItemUnit } from "./items/unit-stream.ts";
 import { PlaceSet } from "./results/place-set.ts";
 import { readEarlierWork } from "./results/read-earlier-work.ts";
 import { RunCount } from "./results/run-count.ts";
-import { toStoredResult } from "./results/to-stored-result.ts";
 import type { PreparedRun } from "./prepare-run.ts";
-import type { RunGround } from "./run-ground.ts";
-import { describeHead, describeTail } from "./describe-run.ts";
-import { RunVoice } from "./run-voice.ts";
+import type { RunContext } from "./run-context.ts";
 import { runDatasetScorers } from "./scorers/run-dataset-scorers.ts";
 import type { ItemWithScores, RunSummary, ScorerResult } from "./summary.ts";
-import { datasetName } from "./items/item-source.ts";
-import { toEventItem, toUnit, unitKey, unitLabels, type UnitNames } from "./to-unit.ts";
+import { withProgress } from "./to-run.ts";
+import { fromUnit, toScore, toUnit, unitKey, unitLabels, type UnitNames } from "./to-unit.ts";
 
-/** One session of a run: from the moment its record is ours until nothing of it is left. */
+export interface DatasetRunOptions {
+  readonly prepared: PreparedRun;
+  readonly names: UnitNames;
+  /** Null if the run is not stored. */
+  readonly lease: RunLease | null;
+  /** The run at the start of this session. */
+  readonly run: Run;
+  readonly context: RunContext;
+}
+
+/** One session of a run: from the moment it holds the lease until nothing of it is left. */
 export class DatasetRun {
   readonly #prepared: PreparedRun;
-  readonly #hold: RunHold | null;
-  readonly #ground: RunGround;
-  readonly #writer: ResultWriter | null;
-  readonly #voice: RunVoice;
+  readonly #run: Run;
+  readonly #lease: RunLease | null;
+  readonly #context: RunContext;
+  readonly #writer: UnitWriter | null;
+  readonly #events: RunEvents;
   readonly #names: UnitNames;
   readonly #count: RunCount;
   readonly #done: PlaceSet;
-  /** Aborted when no item is to be taken any more, whatever the reason. */
+  readonly #startedAt: number;
+  readonly #startedMs: number;
+  /** Aborted when no further item may start. */
   readonly #stop = new AbortController();
   #error: string | null = null;
+  #datasetScores: readonly ScorerResult[] = [];
 
-  constructor(prepared: PreparedRun, hold: RunHold | null, ground: RunGround) {
-    const { rules, items, target, plan, config } = prepared;
+  constructor({ prepared, names, lease, run, context }: DatasetRunOptions) {
+    const { rules, plan, config, scorers } = prepared;
     this.#prepared = prepared;
-    this.#hold = hold;
-    this.#ground = ground;
-    this.#writer = hold === null ? null : new ResultWriter(hold, ground.clock, inFlight(prepared));
-    this.#voice = new RunVoice(config.onEvent, (thrown) => this.#breakDown(`onEvent failed: ${messageOf(thrown)}`));
-    this.#names = { target: target.name, dataset: datasetName(items), repeats: rules.repeats };
-    this.#count = new RunCount(rules, plan.total, ground.clock.now());
+    this.#run = run;
+    this.#lease = lease;
+    this.#context = context;
+    this.#writer = lease === null ? null : new UnitWriter(lease, context.clock, inFlight(prepared));
+    this.#events = new RunEvents(config.onEvent, (message) => this.#warn(message));
+    this.#names = names;
+    this.#startedAt = run.sessions.at(-1)?.startedAt ?? context.clock.now();
+    this.#startedMs = context.clock.monotonic();
+    this.#count = new RunCount(rules, plan.total, scorers.ofRun.perItem[0]?.id ?? null);
     this.#done = new PlaceSet(plan.total);
   }
 
-  /** Runs what is left and tells how it went; never throws. */
+  /** Runs what is left and returns the summary. Never throws. */
   async run(): Promise<RunSummary> {
-    const { clock } = this.#ground;
-    // Follows the caller's signal for as long as the run lasts, and not a moment longer.
+    const { clock } = this.#context;
+    // Follows the caller's signal only while the run lasts.
     using life = startDeadline({ clock, limitMs: null, parent: this.#prepared.config.signal ?? null, what: "the run" });
     const stop = (): void => this.#stop.abort();
     life.signal.addEventListener("abort", stop, { once: true });
     if (life.signal.aborted) stop();
-    const heart =
-      this.#hold &&
-      startHeart(this.#hold, clock, (error) => this.#breakDown(`another process took the run: ${error.message}`));
-    let datasetScores: readonly ScorerResult[] = [];
+    const heartbeat =
+      this.#lease &&
+      startHeartbeat(this.#lease, clock, {
+        currentRun: () => this.#runWith("running"),
+        onLost: (error) => this.#fail(`another process took over the run: ${error.message}`),
+      });
     try {
-      await this.#voice.say(() => describeHead(this.#prepared, this.#names, clock));
-      await this.#takeUpEarlierWork();
+      await this.#events.emit({ type: "run_started", at: clock.now(), run: this.#runWith("running") });
+      await this.#restoreEarlierWork();
       await this.#runItems(life.signal);
-      if (this.#count.isComplete && this.#error === null) datasetScores = await this.#markDataset(life.signal);
+      if (this.#count.isComplete && this.#error === null) this.#datasetScores = await this.#scoreDataset(life.signal);
     } catch (thrown) {
-      this.#breakDown(messageOf(thrown));
+      this.#fail(messageOf(thrown));
     } finally {
-      heart?.stop();
+      heartbeat?.stop();
       this.#writer?.[Symbol.dispose]();
     }
-    if (life.signal.aborted && !this.#count.isComplete)
-      this.#error ??= `the run was aborted: ${messageOf(life.signal.reason)}`;
-    return await this.#finish(datasetScores);
+    const isCancelled = life.signal.aborted && !this.#count.isComplete && this.#error === null;
+    if (isCancelled) this.#error = `the run was aborted: ${messageOf(life.signal.reason)}`;
+    return await this.#finish(isCancelled ? "cancelled" : this.#error === null ? "completed" : "failed");
   }
 
-  async #takeUpEarlierWork(): Promise<void> {
+  async #restoreEarlierWork(): Promise<void> {
     const { storage } = this.#prepared.config;
-    if (this.#hold === null || storage === undefined) return;
-    await readEarlierWork(storage, this.#hold, async (item) => {
-      this.#done.add(item.index);
-      this.#count.keep(item);
-      const at = this.#ground.clock.now();
-      await this.#voice.say(() => ({
-        type: "unit_kept",
-        at,
-        unit: toUnit(item, this.#names),
-        item: toEventItem(item),
-      }));
+    if (this.#lease === null || storage === undefined) return;
+    const names = new Map(this.#prepared.scorers.ofRun.perItem.map(({ id, name }) => [id, name]));
+    await readEarlierWork(storage, this.#lease, async (unit) => {
+      this.#done.add(unit.index);
+      this.#count.restore(fromUnit(unit, names));
+      await this.#events.emit({ type: "unit_restored", at: this.#context.clock.now(), unit });
     });
   }
 
   async #runItems(signal: AbortSignal): Promise<void> {
     const { rules, target, scorers, items } = this.#prepared;
-    const { clock, random } = this.#ground;
+    const { clock, random } = this.#context;
     const ground: ItemGround = {
       runId: this.#prepared.plan.id,
       clock,
@@ -119,47 +133,43 @@ export class DatasetRun {
   }
 
   async #runUnit(unit: ItemUnit, ground: ItemGround): Promise<void> {
-    const { clock } = this.#ground;
+    const { clock } = this.#context;
     const key = unitKey(unit.item.id, unit.repeat, this.#names);
-    // Nothing is waited for when nobody listens: the least of items would notice.
-    if (this.#voice.isHeard)
-      await this.#voice.say(() => ({
+    if (this.#events.isObserved)
+      await this.#events.emit({
         type: "unit_started",
         at: clock.now(),
         key,
         labels: unitLabels(unit.item.id, unit.repeat, this.#names),
-      }));
+      });
     const result = await runItem(unit, ground, ({ tries, waitMs, message }) => {
-      void this.#voice.say(() => ({
-        type: "unit_retry",
-        at: clock.now(),
-        key,
-        tries,
-        waitMs,
-        failure: { type: "target_failed", message },
-      }));
+      const failure = createFailure({ type: "target_failed", message, phase: null, cause: "agent" });
+      void this.#events.emit({ type: "unit_retry", at: clock.now(), key, tries, waitMs, failure });
     });
-    const persistenceError = this.#writer === null ? null : await this.#writer.add(toStoredResult(result));
+    const stored = this.#writer === null ? null : toUnit(result, this.#names);
+    const persistenceError = stored === null ? null : ((await this.#writer?.add(stored)) ?? null);
     const item = persistenceError === null ? result : { ...result, persistenceError };
     this.#count.add(item);
-    if (this.#voice.isHeard || this.#prepared.config.onItemComplete !== undefined) await this.#tell(item);
+    await this.#report(item, persistenceError === null ? stored : null);
   }
 
-  async #tell(item: ItemWithScores): Promise<void> {
+  /** `unit` is the item as a unit, if that exists already. */
+  async #report(item: ItemWithScores, unit: Unit | null): Promise<void> {
+    const { onItemComplete } = this.#prepared.config;
     try {
-      await this.#prepared.config.onItemComplete?.(item, item.index);
+      await onItemComplete?.(item, item.index);
     } catch (thrown) {
       this.#warn(`onItemComplete failed: ${messageOf(thrown)}`);
     }
-    await this.#voice.say(() => ({
-      type: "unit_finished",
-      at: this.#ground.clock.now(),
-      unit: toUnit(item, this.#names),
-      item: toEventItem(item),
-    }));
+    if (this.#events.isObserved)
+      await this.#events.emit({
+        type: "unit_finished",
+        at: this.#context.clock.now(),
+        unit: unit ?? toUnit(item, this.#names),
+      });
   }
 
-  async #markDataset(signal: AbortSignal): Promise<readonly ScorerResult[]> {
+  async #scoreDataset(signal: AbortSignal): Promise<readonly ScorerResult[]> {
     const { scorers, config, plan } = this.#prepared;
     const { perDataset } = scorers.ofRun;
     if (perDataset.length === 0) return [];
@@ -171,49 +181,62 @@ export class DatasetRun {
     });
   }
 
-  async #finish(datasetScores: readonly ScorerResult[]): Promise<RunSummary> {
-    const { clock } = this.#ground;
-    const summary = this.#count.summarize({
+  async #finish(status: RunStatus): Promise<RunSummary> {
+    const { clock } = this.#context;
+    const completedAt = clock.now();
+    const run = await this.#storeEnd(this.#runWith(status));
+    await this.#events.emit({ type: "run_finished", at: completedAt, run, next: [] });
+    // Last, so that it contains an error of the listener.
+    return this.#count.summarize({
       runId: this.#prepared.plan.id,
-      completedAt: clock.now(),
+      startedAt: this.#startedAt,
+      completedAt,
       error: this.#error,
-      datasetScores,
+      datasetScores: this.#datasetScores,
     });
-    const endError = await this.#storeEnd(summary);
-    const told = { ...summary, error: summary.error ?? endError };
-    await this.#voice.say(() => describeTail(told, this.#prepared, clock));
-    return told;
   }
 
-  async #storeEnd(summary: RunSummary): Promise<string | null> {
-    if (this.#hold === null) return null;
-    const { status, succeededCount, failedCount, error, scorers, datasetScores, warnings, persistenceFailures } =
-      summary;
+  /** Returns the run as it is after storing its end, which can fail. */
+  async #storeEnd(run: Run): Promise<Run> {
     try {
-      await this.#hold.end({
-        status,
-        // What could not be stored can run again.
-        isFinished: this.#count.isComplete && persistenceFailures === 0,
-        succeeded: succeededCount,
-        failed: failedCount,
-        error,
-        summary: JSON.parse(JSON.stringify({ scorers, datasetScores, warnings, persistenceFailures })),
-      });
-      return null;
+      await this.#lease?.end(run);
+      return run;
     } catch (thrown) {
-      return `the end of the run could not be stored: ${messageOf(thrown)}`;
+      this.#error ??= `the end of the run could not be stored: ${messageOf(thrown)}`;
+      return {
+        ...run,
+        status: run.status === "cancelled" ? "cancelled" : "failed",
+        isResumable: true,
+        error: this.#error,
+      };
     }
   }
 
-  /** Lets items that run come to their end, and takes no more. */
-  #breakDown(message: string): void {
+  #runWith(status: RunStatus): Run {
+    const { clock } = this.#context;
+    const isRunning = status === "running";
+    const endedAt = isRunning ? null : clock.now();
+    const durationSec = Math.round(clock.monotonic() - this.#startedMs) / 1000;
+    return {
+      ...withProgress(this.#run, this.#count),
+      status,
+      endedAt,
+      sessions: [...this.#run.sessions.slice(0, -1), { startedAt: this.#startedAt, endedAt, durationSec }],
+      owner: isRunning ? this.#run.owner : null,
+      scores: this.#datasetScores.map((score) => ({ ...toScore(score), name: score.scorerName })),
+      error: this.#error,
+    };
+  }
+
+  /** Lets running items finish and starts no more. */
+  #fail(message: string): void {
     this.#error ??= message;
     this.#stop.abort();
   }
 
   #warn(message: string): void {
     this.#count.warn(message);
-    void this.#voice.say(() => ({ type: "warning", at: this.#ground.clock.now(), message }));
+    void this.#events.emit({ type: "warning", at: this.#context.clock.now(), message });
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { toJson } from "../base/to-json.ts";
-import type { RunPlan } from "../store/run-store.ts";
+import type { JsonObject } from "../base/json.ts";
 import { checkRunConfig, type RunRules } from "./check-run-config.ts";
 import { datasetName, openItems, type ItemSource } from "./items/item-source.ts";
 import type { RunConfig } from "./run-config.ts";
@@ -8,14 +8,23 @@ import { chooseScorers, type ScorerChoice } from "./scorers/scorer-choice.ts";
 import { resolveTarget } from "./targets/resolve-target.ts";
 import type { ResolvedTarget } from "./targets/target.ts";
 
-/** A run that was checked and whose parts were found; nothing has begun. */
+export interface DatasetRunPlan {
+  readonly id: string;
+  readonly name: string;
+  /** Units in total: items x repeats. */
+  readonly total: number;
+  /** What must be the same for the run to be resumed. */
+  readonly identity: JsonObject;
+}
+
+/** A run whose config is valid and whose parts exist. Nothing has started. */
 export interface PreparedRun {
   readonly config: RunConfig;
   readonly rules: RunRules;
   readonly items: ItemSource;
   readonly target: ResolvedTarget;
   readonly scorers: ScorerChoice;
-  readonly plan: RunPlan;
+  readonly plan: DatasetRunPlan;
 }
 
 /** Checks a config and finds all that a run needs; throws when something is wrong or missing. */
@@ -47,28 +56,24 @@ async function hashItems(items: ItemSource): Promise<string> {
 function planRun(
   { config, rules, items, target, scorers }: Omit<PreparedRun, "plan">,
   dataHash: string | null,
-): RunPlan {
+): DatasetRunPlan {
   const { perItem, perDataset } = scorers.ofRun;
   return {
     id: config.runId ?? randomUUID(),
-    kind: "dataset",
     name: config.name ?? `${target.name} on ${items.dataset?.name ?? "data"}`,
-    datasetId: items.dataset?.id ?? null,
-    datasetVersion: items.version,
     total: items.total * rules.repeats,
     identity: {
-      targetType: target.type,
+      target_type: target.type,
       target: target.name,
       dataset: datasetName(items),
       scorers: perItem.map(({ id }) => id),
-      datasetScorers: perDataset.map(({ id }) => id),
+      dataset_scorers: perDataset.map(({ id }) => id),
       repeats: rules.repeats,
       limit: config.limit ?? null,
       sample: config.sample ?? null,
       seed: config.seed ?? null,
-      dataHash,
-      ...(config.passAt === undefined ? {} : { passAt: config.passAt }),
+      data_hash: dataHash,
+      ...(config.passAt === undefined ? {} : { pass_at: config.passAt }),
     },
-    metadata: config.metadata ?? {},
   };
 }

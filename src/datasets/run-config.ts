@@ -2,7 +2,7 @@ import type { Anything } from "../base/anything.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { NewItem } from "../store/dataset-store.ts";
 import type { Store } from "../store/store.ts";
-import type { DatasetRunListener } from "./run-voice.ts";
+import type { EventListener } from "../store/run-events.ts";
 import type { ScorerFunction } from "./scorers/resolve-scorers.ts";
 import type { DatasetScorer, Scorer } from "../scoring/scorer.ts";
 import type { ItemWithScores } from "./summary.ts";
@@ -66,12 +66,16 @@ export interface RunConfig<Item extends DataItem = DataItem> {
   readonly signal?: AbortSignal | undefined;
   /** The id of the run. That of an unfinished run takes it up again. */
   readonly runId?: string | undefined;
+  /** Shown in lists of runs. */
+  readonly description?: string | undefined;
+  /** For filtering lists of runs: `{ branch: "main" }`. */
+  readonly tags?: Readonly<Record<string, string>> | undefined;
   /** Kept with the run. */
   readonly metadata?: JsonObject | undefined;
   /** Told of every item when it is done and stored; awaited, and harmless when it throws. */
   readonly onItemComplete?: ((result: ItemWithScores, index: number) => unknown) | undefined;
-  /** Told of everything that happens, in order and one at a time; the run waits for it, and ends when it throws. */
-  readonly onEvent?: DatasetRunListener | undefined;
+  /** Receives events in order, one at a time. The run waits for it. An error it throws becomes a warning of the run. */
+  readonly onEvent?: EventListener | undefined;
 }
 
 /** A config that names its target, itself or by its id. */

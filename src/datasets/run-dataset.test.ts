@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../base/clock.ts";
 import { FakeClock } from "../base/testing/fake-clock.ts";
+import type { RunEvent } from "../store/run.ts";
 import type { RunConfig } from "./run-config.ts";
 import { runDataset } from "./run-dataset.ts";
 import type { RunSummary } from "./summary.ts";
@@ -73,7 +74,7 @@ describe("before the start", () => {
         name: "greetings",
         data: numbers(1),
         target,
-        onEvent: (event) => event.type === "run_started" && heads.push(event.run.groups?.[0]?.labels["target"]),
+        onEvent: (event) => event.type === "run_started" && heads.push(event.run.plan.groups[0]?.labels["target"]),
       });
       return heads[0];
     };
@@ -94,7 +95,7 @@ describe("before the start", () => {
       repeats: 2,
       onEvent: (event) => event.type === "run_started" && shapes.push(event.run.shape),
     });
-    expect(shapes).toMatchObject([{ markName: "right", passAt: 0.5, isScore: true, unitNoun: "run", itemCount: 3 }]);
+    expect(shapes).toMatchObject([{ scoreName: "right", passAt: 0.5, isScore: true, unitNoun: "run", itemCount: 3 }]);
   });
 
   test("what is wrong with data is told all at once", async () => {
@@ -552,8 +553,8 @@ describe("hooks and events", () => {
     expect(summary.results).toHaveLength(4);
   });
 
-  test("events are numbered without a gap, are plain JSON, and come one at a time", async () => {
-    const events: { type: string; sequence: number }[] = [];
+  test("events are plain JSON and come one at a time", async () => {
+    const events: RunEvent[] = [];
     let open = 0;
     await run({
       data: numbers(3),
@@ -571,10 +572,14 @@ describe("hooks and events", () => {
         events.push(event);
       },
     });
-    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
     expect(events[0]?.type).toBe("run_started");
     expect(events.at(-1)?.type).toBe("run_finished");
-    expect(events.filter(({ type }) => type === "unit_finished")).toHaveLength(3);
+    const units = events.flatMap((event) => (event.type === "unit_finished" ? [event.unit] : []));
+    expect(units.toSorted((a, b) => a.index - b.index)).toMatchObject([
+      { key: "n0", status: "completed", input: 0, expected: 0, output: { big: "1", at: "1970-01-01T00:00:00.000Z" } },
+      { key: "n1", status: "failed", input: 1, output: null, failure: { type: "target_failed", message: "no" } },
+      { key: "n2", status: "completed", scores: [{ name: "one", value: 1 }] },
+    ]);
   });
 
   test("the run waits for a slow listener instead of piling events up", async () => {
@@ -594,15 +599,32 @@ describe("hooks and events", () => {
     expect(most).toBeLessThanOrEqual(4);
   });
 
-  test("a listener that throws ends the run with a summary that says so", async () => {
+  test("a listener that throws is one warning, and the run goes on", async () => {
+    const events: RunEvent[] = [];
     const summary = await run({
       data: numbers(50),
       target: echo,
-      onEvent: ({ sequence }) => {
-        if (sequence === 6) throw new Error("broken pipe");
+      onEvent: async (event) => {
+        events.push(event);
+        await new Promise((resolve) => setImmediate(resolve));
+        if (event.type === "unit_finished") throw new Error("broken pipe");
       },
     });
-    expect(summary).toMatchObject({ status: "failed", error: "onEvent failed: broken pipe" });
-    expect(summary.skippedCount).toBeGreaterThan(0);
+    const warning = "the event listener failed on unit_finished: broken pipe";
+    expect(summary).toMatchObject({ status: "completed", succeededCount: 50, error: null, warnings: [warning] });
+    expect(events.filter(({ type }) => type === "unit_finished")).toHaveLength(50);
+    expect(events.filter((event) => event.type === "warning")).toMatchObject([{ message: warning }]);
+    expect(events.at(-1)).toMatchObject({ type: "run_finished", run: { status: "completed", warnings: [warning] } });
+  });
+
+  test("a listener that throws at the end is in the summary, too", async () => {
+    const summary = await run({
+      data: numbers(1),
+      target: echo,
+      onEvent: ({ type }) => {
+        if (type === "run_finished") throw new Error("broken pipe");
+      },
+    });
+    expect(summary.warnings).toEqual(["the event listener failed on run_finished: broken pipe"]);
   });
 });

@@ -1,19 +1,28 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { systemClock } from "../base/clock.ts";
+import { systemClock, type Clock } from "../base/clock.ts";
 import { readHost } from "../base/host.ts";
 import { readOwner } from "../base/process-owner.ts";
 import { RolloutError } from "../base/rollout-error.ts";
+import { FakeClock } from "../base/testing/fake-clock.ts";
+import { sampleRun } from "../store/conformance/sample-run.ts";
 import { openStore } from "../store/registry.ts";
-import type { ResultBatch, RunHold, RunStore } from "../store/run-store.ts";
+import type { RunEvent, Unit } from "../store/run.ts";
+import type { RunLease, RunStore } from "../store/run-store.ts";
+import type { UnitQuery } from "../store/run-source.ts";
 import type { Store } from "../store/store.ts";
 import type { RunConfig } from "./run-config.ts";
 import { runDataset } from "./run-dataset.ts";
-import type { RunGround } from "./run-ground.ts";
+import type { RunContext } from "./run-context.ts";
 import type { RunSummary } from "./summary.ts";
 import { never, numbers } from "./testing/test-ground.ts";
 
 const host = readHost(process);
-const ground: RunGround = { clock: systemClock, owner: readOwner(host), random: () => 0 };
+const context: RunContext = {
+  clock: systemClock,
+  owner: readOwner(host),
+  origin: { description: null, tags: {}, git: null, rolloutVersion: "0.0.0" },
+  random: () => 0,
+};
 const echo = async (input: unknown): Promise<unknown> => input;
 const right = function right({ output, groundTruth }: { output: unknown; groundTruth?: unknown }): number {
   return output === groundTruth ? 1 : 0;
@@ -24,8 +33,8 @@ afterEach(async () => {
   for (const store of stores.splice(0)) await store[Symbol.asyncDispose]();
 });
 
-async function newStore(): Promise<Store> {
-  const store = await openStore({ location: "memory:", host, clock: systemClock, access: "write" });
+async function newStore(clock: Clock = systemClock): Promise<Store> {
+  const store = await openStore({ location: "memory:", host, clock, access: "write" });
   stores.push(store);
   return store;
 }
@@ -46,17 +55,17 @@ async function storeNumbers(store: Store, count: number): Promise<string> {
 }
 
 async function stored(store: Store, runId: string): Promise<unknown[]> {
-  const { entries } = await store.runs.results(runId, { after: null, limit: 10_000 });
-  return entries.map(({ result, scores }) => [
-    result.index,
-    result.status,
-    result.output,
-    ...scores.map(({ score }) => score),
+  const { entries } = await store.runs.units(runId, { page: { after: null, limit: 10_000 } });
+  return entries.map(({ index, status, output, scores }) => [
+    index,
+    status,
+    output,
+    ...scores.map(({ value }) => value),
   ]);
 }
 
 function run(config: RunConfig): Promise<RunSummary> {
-  return runDataset(config, ground);
+  return runDataset(config, context);
 }
 
 describe("a run on a stored dataset", () => {
@@ -65,18 +74,17 @@ describe("a run on a stored dataset", () => {
     const datasetId = await storeNumbers(storage, 3);
     const summary = await run({ storage, datasetId: "numbers", target: echo, scorers: [right] });
     expect(await stored(storage, summary.runId)).toEqual([
-      [0, "succeeded", 0, 1],
-      [1, "succeeded", 1, 1],
-      [2, "succeeded", 2, 1],
+      [0, "completed", 0, 1],
+      [1, "completed", 1, 1],
+      [2, "completed", 2, 1],
     ]);
-    expect(await storage.runs.find(summary.runId)).toMatchObject({
+    expect(await storage.runs.get(summary.runId)).toMatchObject({
       status: "completed",
-      isFinished: true,
-      isHeld: false,
-      datasetId,
-      datasetVersion: 1,
-      succeeded: 3,
-      total: 3,
+      isResumable: false,
+      owner: null,
+      datasets: [{ name: "numbers", id: datasetId, version: "1" }],
+      counts: { finished: 3, completed: 3 },
+      plan: { total: 3 },
     });
   });
 
@@ -100,7 +108,7 @@ describe("a run on a stored dataset", () => {
     expect((await storage.runs.list({}, { after: null, limit: 9 })).entries).toEqual([]);
   });
 
-  test("an abort leaves a record that says failed and can be taken up", async () => {
+  test("an abort leaves a cancelled run that can be resumed", async () => {
     const storage = await newStore();
     const stop = new AbortController();
     const target = (input: number): unknown => {
@@ -116,13 +124,13 @@ describe("a run on a stored dataset", () => {
       scorers: [right],
     });
     expect(first).toMatchObject({ succeededCount: 3, failedCount: 2, skippedCount: 3 });
-    expect(await storage.runs.find(first.runId)).toMatchObject({ status: "failed", isFinished: false });
+    expect(await storage.runs.get(first.runId)).toMatchObject({ status: "cancelled", isResumable: true });
 
     const called: number[] = [];
     const kept: string[] = [];
     const second = await run({
       onEvent: (event) => {
-        if (event.type === "unit_kept") kept.push(event.unit.key);
+        if (event.type === "unit_restored") kept.push(event.unit.key);
       },
       storage,
       data: numbers(8),
@@ -179,28 +187,24 @@ describe("a run on a stored dataset", () => {
 });
 
 describe("a store that fails", () => {
-  async function failing(changes: Partial<RunHold>): Promise<Store> {
+  async function failing(changes: Partial<RunLease>): Promise<Store> {
     const store = await newStore();
-    const begin: RunStore["begin"] = async (plan, owner) => {
-      const hold = await store.runs.begin(plan, owner);
+    const create: RunStore["create"] = async (created, owner) => {
+      const lease = await store.runs.create(created, owner);
       return {
-        run: hold.run,
-        beat: () => hold.beat(),
-        write: (batch) => hold.write(batch),
-        forget: (indexes) => hold.forget(indexes),
-        end: (end) => hold.end(end),
+        run: lease.run,
+        renew: (renewed) => lease.renew(renewed),
+        write: (units) => lease.write(units),
+        remove: (indexes) => lease.remove(indexes),
+        end: (ended) => lease.end(ended),
         ...changes,
       };
     };
-    const runs: RunStore = {
-      begin,
-      take: (id, owner) => store.runs.take(id, owner),
-      find: (id) => store.runs.find(id),
-      list: (filter, wish) => store.runs.list(filter, wish),
-      remove: (id) => store.runs.remove(id),
-      results: (id, wish) => store.runs.results(id, wish),
-      outcomes: (id, wish) => store.runs.outcomes(id, wish),
-    };
+    const runs = Object.assign(Object.create(store.runs) as RunStore, {
+      create,
+      get: (id: string) => store.runs.get(id),
+      units: (id: string, query: UnitQuery) => store.runs.units(id, query),
+    });
     return { location: store.location, datasets: store.datasets, runs, [Symbol.asyncDispose]: async () => {} };
   }
 
@@ -213,14 +217,18 @@ describe("a store that fails", () => {
       "disk full",
       "disk full",
     ]);
-    expect(await storage.runs.find(summary.runId)).toMatchObject({ isFinished: false });
+    expect(await storage.runs.get(summary.runId)).toMatchObject({
+      status: "completed",
+      isResumable: true,
+      details: { persistence_failures: 3 },
+    });
   });
 
   test("on one result alone keeps the others of its group", async () => {
     const kept: number[] = [];
-    const write = async ({ results }: ResultBatch): Promise<void> => {
-      if (results.some(({ index }) => index === 1)) throw new RolloutError("io_failed", "not this one");
-      kept.push(...results.map(({ index }) => index));
+    const write = async (units: readonly Unit[]): Promise<void> => {
+      if (units.some(({ index }) => index === 1)) throw new RolloutError("io_failed", "not this one");
+      kept.push(...units.map(({ index }) => index));
     };
     const summary = await run({ storage: await failing({ write }), data: numbers(4), target: echo });
     expect(summary.persistenceFailures).toBe(1);
@@ -239,8 +247,16 @@ describe("a store that fails", () => {
 
   test("at the very end still returns the summary, with what went wrong", async () => {
     const storage = await failing({ end: () => Promise.reject(new Error("gone")) });
-    const summary = await run({ storage, data: numbers(2), target: echo });
-    expect(summary).toMatchObject({ succeededCount: 2, error: "the end of the run could not be stored: gone" });
+    const ends: RunEvent[] = [];
+    const summary = await run({
+      storage,
+      data: numbers(2),
+      target: echo,
+      onEvent: (event) => event.type === "run_finished" && ends.push(event),
+    });
+    const error = "the end of the run could not be stored: gone";
+    expect(summary).toMatchObject({ status: "failed", succeededCount: 2, error });
+    expect(ends).toMatchObject([{ run: { status: "failed", isResumable: true, error, counts: { completed: 2 } } }]);
   });
 
   test("in the middle of its items ends the run with a summary", async () => {
@@ -271,9 +287,9 @@ describe("a store that fails", () => {
     let written = 0;
     let most = 0;
     let begun = 0;
-    const write = async ({ results }: ResultBatch): Promise<void> => {
+    const write = async (units: readonly Unit[]): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, 5));
-      written += results.length;
+      written += units.length;
     };
     const target = async (): Promise<void> => {
       most = Math.max(most, ++begun - written);
@@ -284,21 +300,40 @@ describe("a store that fails", () => {
   });
 });
 
-test("a run that another process took stops and says so", async () => {
-  const store = await newStore();
-  const hold = await store.runs.begin(
-    {
-      id: "r",
-      kind: "dataset",
-      name: "r",
-      datasetId: null,
-      datasetVersion: null,
-      total: 1,
-      identity: {},
-      metadata: {},
-    },
-    ground.owner,
+test("a run that another process works on is refused", async () => {
+  const storage = await newStore();
+  await storage.runs.create(sampleRun({ id: "r", kind: "dataset" }), context.owner);
+  await expect(run({ storage, runId: "r", data: numbers(1), target: echo })).rejects.toThrow();
+  const config = { storage, runId: "busy", data: numbers(1) };
+  let inner: Promise<unknown> = Promise.resolve();
+  const target = function target(): number {
+    inner = run({ ...config, target }).catch((error: unknown) => error);
+    return 1;
+  };
+  await run({ ...config, target, onItemComplete: () => inner });
+  expect(await inner).toMatchObject({ code: "in_use" });
+});
+
+test("a run that another process took over stops with an error", async () => {
+  const clock = new FakeClock();
+  const storage = await newStore(clock);
+  // An owner that is not alive, so that the run can be taken over.
+  const dead = { ...context, clock, owner: { ...context.owner, startTicks: 1 } };
+  const called = Promise.withResolvers<void>();
+  const target = (): Promise<never> => {
+    called.resolve();
+    return never;
+  };
+  const stop = new AbortController();
+  const ended = runDataset(
+    { storage, runId: "r", data: numbers(3), target, maxConcurrency: 1, signal: stop.signal },
+    dead,
   );
-  expect(hold.run.isHeld).toBe(true);
-  await expect(run({ storage: store, runId: "r", data: numbers(1), target: echo })).rejects.toThrow();
+  await called.promise;
+  await storage.runs.resume("r", context.owner);
+  await clock.advance(20_000);
+  stop.abort();
+  const summary = await ended;
+  expect(summary).toMatchObject({ status: "failed", skippedCount: 2 });
+  expect(summary.error).toMatch(/^another process took over the run: run r is no longer leased/);
 });

@@ -1,54 +1,47 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock, Timer } from "../base/clock.ts";
 import type { JsonObject } from "../base/json.ts";
 import { toRaw } from "../base/raw-json.ts";
-import { messageOf } from "../base/rollout-error.ts";
-import type { RunListener } from "../store/run.ts";
+import type { EventListener } from "../store/run-events.ts";
+import { leaseTimeoutMs } from "../store/run-store.ts";
 import { ExecutorPool, type PoolMember } from "./executor/executor-pool.ts";
 import type { ProblemCounter } from "./executor/protocol-problems.ts";
+import { readPlan } from "./output/plan-experiment.ts";
 import type { EarlierSessions } from "./output/earlier-sessions.ts";
 import type { ExperimentOutput } from "./output/experiment-output.ts";
 import type { AggregateAnswer, DiscoverAnswer } from "./protocol.ts";
 import { askAggregates, resultLine } from "./run/ask-aggregates.ts";
-import type { Example, PlannedRun } from "./run/example.ts";
-import {
-  runExperiment,
-  type DueRun,
-  type ExperimentRules,
-  type ExperimentRunOptions,
-  type FinishedRun,
-} from "./run/experiment-run.ts";
-import { ExperimentTally, type ExperimentSummary, type TallyOptions } from "./run/experiment-tally.ts";
+import { takePlanned, takeStored } from "./run/due-runs.ts";
+import type { Example } from "./run/example.ts";
+import { runExperiment, type DueRun, type ExperimentRules, type FinishedRun } from "./run/experiment-run.ts";
+import { ExperimentTally, type ExperimentOutcome, type TallyOptions } from "./run/experiment-tally.ts";
 import { planRuns } from "./run/plan-runs.ts";
 import { runPhased } from "./run/run-phased.ts";
 import { openScratchFile } from "./run/scratch-file.ts";
 
+export type { ExperimentOutcome };
+
 export interface ExperimentOptions {
-  readonly id: string;
-  /** What it is shown under when neither it nor its record has a name. */
-  readonly name?: string | undefined;
-  /** Starts an executor that takes so many things at a time. */
+  /** Starts an executor that takes so many tasks and evaluations at a time. */
   readonly startExecutor: (maxWorkers: number) => Promise<PoolMember>;
-  /** Over the discovered ones. */
+  /** They replace the discovered ones. */
   readonly params: JsonObject;
   readonly repetitions: number;
   readonly processes: number;
   readonly rules: ExperimentRules;
-  /** All tasks before the first evaluation. */
+  /** Runs all tasks before the first evaluation. */
   readonly isPhased: boolean;
-  /** How many examples there are. */
-  readonly exampleCount: number;
   readonly examples: () => AsyncIterable<Iterable<Example>>;
-  /** A run passes whose first evaluator gives at least this. */
+  /** A run passes if its first evaluator gives at least this. */
   readonly passAt: number;
-  /** What is known of an experiment that is taken up again or scored anew. */
+  /** Set if the experiment is resumed or scored again. */
   readonly earlier?: EarlierSessions | undefined;
-  /** Evaluates outputs that are there instead of running the examples. */
+  /** Evaluates stored outputs instead of running the examples. */
   readonly rescore?: Rescore | undefined;
-  /** What else people should know of it, a line each. */
+  /** Remarks for people, a line each. */
   readonly notes?: readonly string[] | undefined;
-  /** Commands worth typing next. */
+  /** Commands to type next. */
   readonly next?: TallyOptions["next"] | undefined;
-  /** Opens where results go once it is known what the experiment is. */
+  /** Opens the output. Called once the executor has described the experiment. */
   readonly openOutput: (discovered: DiscoverAnswer, params: JsonObject) => Promise<ExperimentOutput>;
   /** Counts the notes of the executors. Default: none are counted. */
   readonly problems?: ProblemCounter | undefined;
@@ -56,49 +49,55 @@ export interface ExperimentOptions {
   readonly signal: AbortSignal;
   /** Ends executors at once, whatever they are doing. */
   readonly forceSignal?: AbortSignal | undefined;
-  /** Null when nobody listens. */
-  readonly onEvent: RunListener | null;
+  /** Null if there is no listener. */
+  readonly onEvent: EventListener | null;
 }
 
-/** Runs of an earlier experiment whose tasks are not run again. */
+/** Scores stored outputs again. */
 export interface Rescore {
-  /** The file whose evaluators are asked, as it was typed. */
+  /** The file with the evaluators, as it was typed. */
   readonly file: string;
-  /** In what is known of them there is no word of these evaluators, which are asked again. */
+  /** Yields the stored runs; `toRescoredRun` makes what is known of each. These evaluators are asked. */
   readonly runs: (evaluators: readonly string[]) => AsyncIterable<DueRun>;
 }
 
 /** Runs an experiment from its discovery to the shutdown of its executors. Rejects only before the first task. */
-export async function performExperiment(options: ExperimentOptions): Promise<ExperimentSummary> {
+export async function performExperiment(options: ExperimentOptions): Promise<ExperimentOutcome> {
   const { clock, signal, rules, onEvent, processes } = options;
+  const warnings: string[] = [];
+  let warn = (message: string): void => void warnings.push(message);
   await using pool = await ExecutorPool.open({
     processes,
     clock,
     signal,
     start: () => options.startExecutor(Math.ceil(rules.maxWorkers / processes)),
-    onRestart: (how) =>
-      onEvent?.({ type: "warning", at: clock.now(), message: `an executor was lost and is started again: ${how}` }),
+    onRestart: (how) => warn(`an executor was lost and is restarted: ${how}`),
   });
   using _force = killOn(options.forceSignal, pool);
   const { discovered } = pool;
   const params: JsonObject = { ...discovered.params, ...options.params };
   await using output = await options.openOutput(discovered, params);
-  const total = options.exampleCount * options.repetitions;
-  const { location } = output;
   const { earlier = null, rescore, next = () => [] } = options;
+  const { experiment } = readPlan(output.run);
   const tally = new ExperimentTally({
-    ...options,
-    name: earlier?.name ?? discovered.name ?? options.name ?? options.id,
+    run: output.run,
+    experiment,
+    repetitions: options.repetitions,
+    passAt: options.passAt,
     evaluators: [...new Set([...(earlier?.evaluators ?? []), ...discovered.evaluators])],
-    params: earlier?.params ?? params,
+    params: earlier?.run.params ?? params,
     earlier,
     scoring: rescore ? { file: rescore.file, evaluators: discovered.evaluators, params } : null,
     notes: options.notes ?? [],
     next,
-    location,
-    total,
-    concurrency: rules.maxWorkers,
+    problems: options.problems,
+    clock,
+    onEvent,
   });
+  await tally.start();
+  warn = (message) => tally.warn(message);
+  for (const message of warnings) warn(message);
+  const updates = startUpdates(clock, () => output.update(tally.describe()));
   let cause: unknown = null;
   let aggregates: readonly AggregateAnswer[] = [];
   try {
@@ -107,14 +106,32 @@ export async function performExperiment(options: ExperimentOptions): Promise<Exp
   } catch (thrown) {
     cause = thrown;
   }
-  const summary = tally.end({ cause, isCancelled: signal.aborted, aggregates });
-  try {
-    await output.end(summary);
-    return summary;
-  } catch (thrown) {
-    if (summary.error !== null) return summary;
-    return { ...summary, status: "failed", error: `its end could not be kept: ${messageOf(thrown)}`, cause: thrown };
-  }
+  // An update that is written after the end would mark the experiment as running.
+  await updates.stop();
+  const end = { cause, isCancelled: signal.aborted, aggregates };
+  return await tally.end(end, (run, summary) => output.end(run, summary));
+}
+
+const updateIntervalMs = leaseTimeoutMs / 3;
+
+/** Updates the stored run now and at regular intervals. Stopping waits for an update that is being written. */
+function startUpdates(clock: Clock, update: () => Promise<void>): { stop(): Promise<void> } {
+  let isStopped = false;
+  let updating = Promise.resolve();
+  let timer: Timer | null = null;
+  const run = async (): Promise<void> => {
+    await update();
+    if (!isStopped) timer = clock.startTimer(updateIntervalMs, start);
+  };
+  const start = (): void => void (updating = run());
+  start();
+  return {
+    stop() {
+      isStopped = true;
+      timer?.clear();
+      return updating;
+    },
+  };
 }
 
 function killOn(signal: AbortSignal | undefined, pool: ExecutorPool): Disposable {
@@ -138,6 +155,9 @@ async function performRuns(options: ExperimentOptions, performance: Performance)
   const names = discovered.aggregates ?? [];
   await using results = names.length === 0 ? null : await openScratchFile();
   const params = toRaw(performance.params);
+  await using runs = options.rescore
+    ? takeStored(options.rescore.runs(discovered.evaluators))
+    : takePlanned(planRuns(options.examples(), options.repetitions), output.findStored);
   const run = {
     pool,
     evaluators: discovered.evaluators,
@@ -146,59 +166,26 @@ async function performRuns(options: ExperimentOptions, performance: Performance)
     output,
     clock,
     signal,
-    nextRun: options.rescore
-      ? takeInTurn(options.rescore.runs(discovered.evaluators))
-      : takeEach(planRuns(options.examples(), options.repetitions), output.findEarlier),
+    nextRun: runs.next,
+    reportsKnown: output.findStored !== null,
     onStarted: tally.begin.bind(tally),
-    onFinished(finished: FinishedRun) {
-      tally.finish(finished);
-      return results?.append(resultLine(finished));
+    async onFinished(finished: FinishedRun) {
+      await tally.finish(finished);
+      await results?.append(resultLine(finished));
     },
   };
-  if (options.isPhased) await runPhased({ ...run, onAnswered: tellRarely(clock, (text) => tally.tell(text)) });
+  if (options.isPhased)
+    await runPhased({ ...run, onAnswered: reportRarely(clock, (text) => tally.reportActivity(text)) });
   else await runExperiment(run);
   if (results === null) return [];
   return await askAggregates({ ...run, names, resultsPath: results.path, limitMs: rules.evalLimitMs });
 }
 
-/** Each planned run in its turn, with what an earlier session left of it; at once where nothing has to be waited for. */
-function takeEach(
-  planned: AsyncIterable<Iterable<PlannedRun>>,
-  findEarlier: ExperimentOutput["findEarlier"],
-): ExperimentRunOptions["nextRun"] {
-  const groups = planned[Symbol.asyncIterator]();
-  let group: Iterator<PlannedRun> = [].values();
-  const find = async (run: PlannedRun): Promise<DueRun> => ({ run, known: (await findEarlier?.(run)) ?? null });
-  const takeHere = (): DueRun | Promise<DueRun> | null => {
-    const { value, done } = group.next();
-    if (done === true) return null;
-    return findEarlier === null ? { run: value, known: null } : find(value);
-  };
-  const takeNext = async (): Promise<DueRun | null> => {
-    for (;;) {
-      const next = await groups.next();
-      if (next.done === true) return null;
-      group = next.value[Symbol.iterator]();
-      const due = takeHere();
-      if (due !== null) return await due;
-    }
-  };
-  return () => takeHere() ?? takeNext();
-}
-
-function takeInTurn(runs: AsyncIterable<DueRun>): ExperimentRunOptions["nextRun"] {
-  const iterator = runs[Symbol.asyncIterator]();
-  return async () => {
-    const { value, done } = await iterator.next();
-    return done === true ? null : value;
-  };
-}
-
-function tellRarely(clock: Clock, tell: (text: string) => void): (count: number) => void {
-  let toldAt = clock.monotonic();
+function reportRarely(clock: Clock, report: (text: string) => void): (count: number) => void {
+  let reportedAt = clock.monotonic();
   return (count) => {
-    if (clock.monotonic() - toldAt < 1000) return;
-    toldAt = clock.monotonic();
-    tell(`tasks: ${count} answered; evaluations come after the last`);
+    if (clock.monotonic() - reportedAt < 1000) return;
+    reportedAt = clock.monotonic();
+    report(`tasks: ${count} answered; evaluations come after the last`);
   };
 }

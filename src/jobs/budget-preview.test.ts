@@ -18,20 +18,20 @@ async function prepare(agents: readonly Record<string, unknown>[]): Promise<Prep
 }
 
 describe("a budget before the start", () => {
-  test("R36: it is told with the run's head, against what is known before the first trial", async () => {
+  test("R36: it is in the plan of the run, against what is known before the first trial", async () => {
     const toml = "[agent]\ntimeout_sec = 1000\n[verifier]\ntimeout_sec = 600\n[environment]\nbuild_timeout_sec = 200\n";
     const job = await runJobOnRig({
       tasks: { one: { toml } },
       config: { n_attempts: 4, n_concurrent_trials: 2, budget: { cost_usd: 5, wall_sec: 4000, tokens: 10 } },
       pricePerHour: 2,
     });
-    const [head] = job.events.flatMap((event) => (event.type === "run_started" ? [event.run] : []));
-    expect(head?.budget).toEqual([
+    const [budget = []] = job.events.flatMap((event) => (event.type === "run_started" ? [event.run.plan.budget] : []));
+    expect(budget).toEqual([
       { name: "cost_usd", limit: 5, spent: 0, atMost: (4 * 1800 * 2) / 3600, unknown: ["what agents spend"] },
       { name: "wall_sec", limit: 4000, spent: 0, atMost: (4 * 1800) / 2 + 1800, unknown: [] },
       { name: "tokens", limit: 10, spent: 0, atMost: null, unknown: ["what agents use"] },
     ]);
-    expect(describeBudget(head?.budget ?? [], { count: 4, concurrency: 2, startAtOnce: false })).toEqual([
+    expect(describeBudget(budget, { count: 4, concurrency: 2, startAtOnce: false })).toEqual([
       "budget for 4 trials, 2 at once:",
       "  cost_usd 5: environments cost at most 4 by their deadlines; unknown: what agents spend; no new trial starts once it is spent",
       "  wall_sec 4000: the deadlines allow 5400 without retries, so it may end the job before all trials have started",

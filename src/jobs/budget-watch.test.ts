@@ -25,7 +25,10 @@ describe("a budget", () => {
       stopped_by_budget: true,
       cancelled: false,
     });
-    expect(job.events.at(-1)).toMatchObject({ type: "run_finished", tail: { status: "budget_exhausted", skipped: 6 } });
+    expect(job.events.at(-1)).toMatchObject({
+      type: "run_finished",
+      run: { status: "budget_exhausted", details: { skipped_trials: 6 } },
+    });
     expect(job.events).toContainEqual(
       expect.objectContaining({ type: "run_stopping", reason: "budget.cost_usd: 1.2 of 1 is spent" }),
     );

@@ -55,7 +55,7 @@ describe("the first signal", () => {
       const finished = await job.finished;
       expect(finished.trial(onlyTrial)).toMatchObject({
         reward: null,
-        error: { type: "trial_cancelled", message: "the job was cancelled by SIGINT", cause: null },
+        error: { type: "trial_cancelled", message: "the job was cancelled by SIGINT", cause: "cancelled" },
         teardown: { kept: [] },
       });
       expect(finished.text(`${onlyTrial}/logs/agent/trace.txt`)).toBe(reached);
@@ -102,8 +102,10 @@ describe("the first signal", () => {
     ]);
     expect(result.results.map(({ error_type }) => error_type)).toEqual(["trial_cancelled", "trial_cancelled"]);
     expect(finished.has("a/set/two__1")).toBe(false);
-    const tail = job.events.at(-1);
-    expect(tail).toMatchObject({ type: "run_finished", tail: { status: "cancelled", skipped: 2 } });
+    expect(job.events.at(-1)).toMatchObject({
+      type: "run_finished",
+      run: { status: "cancelled", isResumable: true, details: { skipped_trials: 2 } },
+    });
     expect(job.events).toContainEqual(expect.objectContaining({ type: "run_stopping", running: 2 }));
   });
 

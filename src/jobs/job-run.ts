@@ -1,11 +1,12 @@
 import type { Clock } from "../base/clock.ts";
 import type { Host } from "../base/host.ts";
 import type { LogEntry } from "../base/log.ts";
-import type { RunListener } from "../store/run.ts";
+import type { Run, RunListener, RunOrigin } from "../store/run.ts";
+import type { RunStore } from "../store/run-store.ts";
 import type { JobResultFile } from "./output/job-result-schema.ts";
 import type { PlannedSession } from "./resume/plan-session.ts";
 
-/** What running a job takes beside the job. */
+/** Options of a job run. */
 export interface RunJobOptions {
   readonly runId: string;
   readonly host: Host;
@@ -14,8 +15,11 @@ export interface RunJobOptions {
   readonly signal: AbortSignal;
   /** Ends even the waiting for teardown. */
   readonly forceSignal: AbortSignal;
-  /** How the job is taken up again; null starts it anew. */
+  /** What to resume; null for a new job. */
   readonly session: PlannedSession | null;
+  readonly origin: RunOrigin;
+  /** Where the job registers itself and its trials, beside its directory. Default: nowhere. */
+  readonly registry?: RunStore | undefined;
   readonly onEvent: RunListener;
   /** Log entries that reach the job's `log_level`. */
   readonly onLog: (entry: LogEntry) => void;
@@ -25,6 +29,7 @@ export interface RunJobOptions {
 export interface JobRun {
   readonly dir: string;
   readonly result: JobResultFile;
+  readonly run: Run;
   /** Environments that were kept on purpose, with the way in. */
   readonly kept: readonly { readonly id: string; readonly enter: string | null }[];
   /** Environments that could not be removed. */

@@ -1,31 +1,45 @@
-import { existsSync, rmSync, unwatchFile, watchFile } from "node:fs";
+import { rmSync } from "node:fs";
+import { access } from "node:fs/promises";
 import type { Gate } from "../engine/gate.ts";
 
-const lookMs = 250;
+const checkIntervalMs = 250;
 
 export interface PauseWatchOptions {
-  /** There while the job is to take no new trials. */
+  /** Exists while the job must not start new trials. */
   readonly file: string;
   readonly gate: Gate;
+  /** Called after the gate closes and before it opens. */
   readonly onChange: (isPaused: boolean) => void;
 }
 
-/** Closes a gate while the file that asks for it is there, so that another process can hold a job. */
+/** Closes a gate while a file exists, so that another process can pause a job. */
 export class PauseWatch implements Disposable {
   readonly #options: PauseWatchOptions;
-  readonly #look = (): void => this.#follow();
+  // Not `watch`: a job directory can be on a network file system. Not `watchFile`: it misses a file that exists shortly.
+  readonly #timer: NodeJS.Timeout;
+  #isChecking = false;
+  #isDisposed = false;
 
   constructor(options: PauseWatchOptions) {
     this.#options = options;
-    // Whoever takes a job up wants it to run.
+    // A job that is started or resumed is not paused.
     rmSync(options.file, { force: true });
-    // Not by the kernel's notices: a job directory may be on a network's file system.
-    watchFile(options.file, { interval: lookMs, persistent: false }, this.#look);
+    this.#timer = setInterval(() => void this.#check(), checkIntervalMs).unref();
   }
 
-  #follow(): void {
-    const { file, gate, onChange } = this.#options;
-    const isPaused = existsSync(file);
+  async #check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    const isPaused = await access(this.#options.file).then(
+      () => true,
+      () => false,
+    );
+    this.#isChecking = false;
+    if (!this.#isDisposed) this.#follow(isPaused);
+  }
+
+  #follow(isPaused: boolean): void {
+    const { gate, onChange } = this.#options;
     if (isPaused !== gate.isOpen) return;
     if (isPaused) gate.close();
     onChange(isPaused);
@@ -33,7 +47,8 @@ export class PauseWatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    unwatchFile(this.#options.file, this.#look);
+    this.#isDisposed = true;
+    clearInterval(this.#timer);
     rmSync(this.#options.file, { force: true });
   }
 }

@@ -4,17 +4,17 @@ import { messageOf } from "../base/rollout-error.ts";
 import { withDeadline } from "../engine/with-deadline.ts";
 import type { EnvironmentProvider } from "../environments/environment.ts";
 import { findAbandoned } from "./abandoned-environments.ts";
-import type { RunVoice } from "./run-voice.ts";
+import type { JobEvents } from "./job-events.ts";
 import { teardownLimitMs } from "./trial/limits.ts";
 
 /** Removes what killed processes of this machine left, beside the first trials of a job; it never rejects, because no trial depends on it. */
 export async function removeAbandoned(
   provider: EnvironmentProvider,
   { host, clock, signal }: { readonly host: Host; readonly clock: Clock; readonly signal: AbortSignal },
-  voice: RunVoice,
+  events: JobEvents,
 ): Promise<void> {
   const found = await findAbandoned(provider, host, signal).catch((error: unknown) => {
-    voice.note(`what earlier runs left cannot be looked for: ${messageOf(error)}`);
+    events.note(`what earlier runs left cannot be looked for: ${messageOf(error)}`);
     return [];
   });
   for (const { id, labels } of found) {
@@ -24,10 +24,10 @@ export async function removeAbandoned(
         (bound) => provider.removeEnvironment(id, bound),
       );
       const line = `removed environment ${id}, left by process ${labels["rollout.owner-pid"]}`;
-      voice.note(line);
-      voice.activity(line);
+      events.note(line);
+      events.activity(line);
     } catch (error) {
-      voice.note(`environment ${id} of an earlier run is still there: ${messageOf(error)}`);
+      events.note(`environment ${id} of an earlier run is still there: ${messageOf(error)}`);
     }
   }
 }

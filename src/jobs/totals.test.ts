@@ -167,8 +167,8 @@ describe("rates and means", () => {
         excluded: 2,
         excluded_by: { infrastructure: 1, task_invalid: 1 },
       },
-      blame: { task: 2, infrastructure: 1 },
-      agents: { a: { blame: { task: 2, infrastructure: 1 } } },
+      causes: { task: 2, infrastructure: 1 },
+      agents: { a: { causes: { task: 2, infrastructure: 1 } } },
     });
   });
 

@@ -12,13 +12,16 @@ import * as exporting from "../datasets/dataset/export-dataset.ts";
 import * as importing from "../datasets/dataset/import-dataset.ts";
 import * as reading from "../datasets/dataset/read-items.ts";
 import * as writing from "../datasets/dataset/write-items.ts";
+import { readOrigin } from "./read-origin.ts";
 import { followSignal } from "../engine/abort-reason.ts";
 import { openStore as openStoreWith } from "../store/registry.ts";
 import type { DatasetItem, DatasetRecord, DatasetVersion, ItemChange } from "../store/dataset-store.ts";
 import type { Store } from "../store/store.ts";
 
 export type { CompleteRunConfig, DataItem, RunConfig } from "../datasets/run-config.ts";
-export type { DatasetRunEvent, DatasetRunListener } from "../datasets/run-voice.ts";
+export type { EventListener } from "../store/run-events.ts";
+export type * from "../store/run.ts";
+export type * from "../store/run-source.ts";
 export type { ItemResult, ItemWithScores, RunSummary, ScorerResult, ScorerSummary } from "../datasets/summary.ts";
 export type { CommandTargetOptions };
 export { httpTarget, type HttpTargetOptions } from "../datasets/targets/http-target.ts";
@@ -35,7 +38,7 @@ export type { FieldMapping } from "../datasets/dataset/formats/to-item.ts";
 export type { ImportOutcome } from "../datasets/dataset/import-dataset.ts";
 export type * from "../store/dataset-store.ts";
 export type * from "../store/run-store.ts";
-export type { Page, PageWish, Store } from "../store/store.ts";
+export type { Page, PageRequest, Store } from "../store/store.ts";
 
 export interface OpenStoreOptions {
   /** `read` makes nothing and rejects with `not_found` when there is no store. */
@@ -51,9 +54,11 @@ export function openStore(location = ".rollout/rollout.db", options: OpenStoreOp
  * Runs every item of a dataset against a target and marks what comes out. Rejects only before anything began; after that
  * every end, an abort as well, is a summary.
  */
-export function runDataset<Item extends DataItem>(config: RunConfig<Item>): Promise<RunSummary> {
-  const owner = readOwner(readHost(process));
-  return runDatasetOn(config as RunConfig, { clock: systemClock, owner, random: Math.random });
+export async function runDataset<Item extends DataItem>(config: RunConfig<Item>): Promise<RunSummary> {
+  const host = readHost(process);
+  const origin = await readOrigin(host);
+  const context = { clock: systemClock, owner: readOwner(host), origin, random: Math.random };
+  return await runDatasetOn(config as RunConfig, context);
 }
 
 /** A target that runs a command for each item: its input on stdin, its output from stdout. */

@@ -8,6 +8,7 @@ import { chooseCommand } from "../experiments/executor/choose-command.ts";
 import type { ExecutorNote } from "../experiments/executor/executor-voice.ts";
 import type { Executor } from "../experiments/sdk/executor.ts";
 import { openExecutor as openExecutorIn } from "../experiments/sdk/open-executor.ts";
+import { readOrigin } from "./read-origin.ts";
 import * as running from "../experiments/sdk/run-experiment.ts";
 
 export type { Json, JsonObject } from "../base/json.ts";
@@ -39,12 +40,13 @@ export type RunExperimentRequest<Params extends JsonObject = JsonObject> = Loose
 const packageDir = resolve(import.meta.dirname, "..");
 
 /** Runs an experiment over examples, in this process or in an executor's, and returns all that came out. Rejects only before the first task. */
-export function runExperiment<Params extends JsonObject = JsonObject>(
+export async function runExperiment<Params extends JsonObject = JsonObject>(
   request: RunExperimentRequest<Params>,
 ): Promise<running.ExperimentResult> {
   const signal = followSignal(request.signal, "the experiment");
-  const place = { host: readHost(process), packageDir, clock: systemClock };
-  return running.runExperiment({ ...request, signal }, place);
+  const host = readHost(process);
+  const place = { host, packageDir, clock: systemClock, origin: await readOrigin(host) };
+  return await running.runExperiment({ ...request, signal }, place);
 }
 
 export interface OpenExecutorOptions {

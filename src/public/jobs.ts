@@ -2,7 +2,7 @@ import "../base/check-node.ts";
 import { randomUUID } from "node:crypto";
 import { basename, resolve } from "node:path";
 import { systemClock } from "../base/clock.ts";
-import { readHost } from "../base/host.ts";
+import { readHost, type Host } from "../base/host.ts";
 import { silentLog } from "../base/log.ts";
 import { followSignal } from "../engine/abort-reason.ts";
 import type { ProviderModule } from "../environments/environment.ts";
@@ -22,6 +22,8 @@ import type { RegistryEntry } from "../jobs/tasks/registry.ts";
 import type { TaskSelection } from "../jobs/tasks/select-tasks.ts";
 import type { Dataset, TaskEntry } from "../jobs/tasks/task.ts";
 import type { RunListener } from "../store/run.ts";
+import type { Store } from "../store/store.ts";
+import { readOrigin } from "./read-origin.ts";
 
 export { RolloutError } from "../base/rollout-error.ts";
 export type { Problem } from "../base/problem.ts";
@@ -30,7 +32,7 @@ export type { Difference } from "../jobs/output/comparison.ts";
 export { verifyJob, type Verification } from "../jobs/output/verify-job.ts";
 export type { JobResultFile } from "../jobs/output/job-result-schema.ts";
 export type { TrialResultFile } from "../jobs/output/trial-result-schema.ts";
-export type { RunEvent, RunListener, Unit } from "../store/run.ts";
+export type * from "../store/run.ts";
 export type { BrokenTask, Dataset, ReadyTask, TaskEntry } from "../jobs/tasks/task.ts";
 export type { JobRun, TaskSelection };
 
@@ -43,6 +45,10 @@ export interface RunJobOptions {
   /** Providers given in code, by the name that `environment.type` uses. */
   readonly environments?: Readonly<Record<string, ProviderModule>> | undefined;
   readonly selection?: Partial<TaskSelection> | undefined;
+  /** Where the job registers itself and its trials, beside its directory. Default: nowhere. */
+  readonly storage?: Store | undefined;
+  readonly description?: string | undefined;
+  readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
 const everything: TaskSelection = {
@@ -75,14 +81,33 @@ export async function runJob(
     onProgress: () => {},
   });
   await prepared.probe();
-  return await runPreparedJob(prepared, { ...shared, ...listeners(options), session: null });
+  return await runPreparedJob(prepared, {
+    ...shared,
+    ...listeners(options),
+    ...(await recordOf(options, host)),
+    session: null,
+  });
 }
 
-export interface ResumeJobOptions extends Pick<RunJobOptions, "signal" | "onEvent" | "environments"> {
+export interface ResumeJobOptions extends Pick<
+  RunJobOptions,
+  "signal" | "onEvent" | "environments" | "storage" | "description" | "tags"
+> {
   /** Which failed trials run again as well: all, or those with one of these error types. */
   readonly retryFailed?: SessionWishes["retryFailed"] | undefined;
   /** Runs the rest although the job's tasks are not what they were. */
   readonly acceptChanges?: boolean | undefined;
+}
+
+async function recordOf(
+  { storage, description, tags }: Pick<RunJobOptions, "storage" | "description" | "tags">,
+  host: Host,
+): Promise<Pick<RunOptions, "origin" | "registry">> {
+  const origin = await readOrigin(host);
+  return {
+    origin: { ...origin, description: description ?? null, tags: tags ?? {} },
+    registry: storage?.runs,
+  };
 }
 
 /** Runs what is left of the job in a directory; rejects only before anything has started. */
@@ -100,7 +125,12 @@ export async function resumeJob(directory: string, options: ResumeJobOptions = {
   const { retryFailed = [], acceptChanges = false } = options;
   const session = await planSession(prepared, earlier, { retryFailed, acceptChanges, signal: shared.signal });
   await prepared.probe();
-  return await runPreparedJob(prepared, { ...shared, ...listeners(options), session });
+  return await runPreparedJob(prepared, {
+    ...shared,
+    ...listeners(options),
+    ...(await recordOf(options, host)),
+    session,
+  });
 }
 
 function providersOf({ environments }: Pick<RunJobOptions, "environments">): PrepareOptions["loadProvider"] {

@@ -1,8 +1,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { plainText } from "../base/terminal-text.ts";
-import type { RunShape, Unit } from "../store/run.ts";
+import { scoreOf, type RunShape, type Unit } from "../store/run.ts";
 import { groupDigits } from "./number-text.ts";
-import { findMark } from "./run-tally.ts";
 
 const calmLines = 10;
 const windowMs = 1000;
@@ -29,7 +28,7 @@ export class FinishBurst {
 
   add(unit: Unit, shape: RunShape, line: () => string): void {
     if (this.#isCalm()) return this.#say(line());
-    const mark = findMark(unit, shape.markName);
+    const mark = scoreOf(unit, shape.scoreName);
     if (mark !== null && mark >= shape.passAt) this.#passed++;
     else if (mark !== null) this.#missed++;
     else if (!unit.failure) this.#done++;

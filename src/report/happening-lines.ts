@@ -1,7 +1,7 @@
 import { plainText, fitWidth } from "../base/terminal-text.ts";
-import type { RunEvent, RunShape, Unit, UnitFailure } from "../store/run.ts";
+import { scoreOf, type Failure, type RunEvent, type RunShape, type Unit } from "../store/run.ts";
 import { durationText, markText, waitText } from "./number-text.ts";
-import { findMark } from "./run-tally.ts";
+import { originOf } from "./failure-origin.ts";
 import type { Style } from "./style.ts";
 import { unitNames } from "./unit-names.ts";
 
@@ -11,7 +11,7 @@ const longestMessage = 400;
 /** What became of a unit: `pass cpe tb/chess #1 1.0 34s`, or `failed …` with its reason. */
 export function finishedLine(unit: Unit, shape: RunShape, style: Style): string {
   const name = unitNames(unit.labels, shape).full || plainText(unit.key);
-  const mark = findMark(unit, shape.markName);
+  const mark = scoreOf(unit, shape.scoreName);
   const time = durationText(unit.durationSec);
   const end = unit.failure ? reasonText(unit.failure, style) : "";
   if (mark === null && unit.failure) return `${style.red("failed")} ${name} ${time}${end}`;
@@ -31,7 +31,8 @@ export function retryLine(name: string, event: RunEvent & { readonly type: "unit
   return `${style.yellow("retry")} ${name} try ${event.tries + 1} ${when}${reasonText(event.failure, style)}`;
 }
 
-function reasonText({ type, message, cause }: UnitFailure, style: Style): string {
-  const reason = plainText(`${type}${cause ? ` (${cause})` : ""}: ${message}`);
+function reasonText(failure: Failure, style: Style): string {
+  const origin = originOf(failure);
+  const reason = plainText(`${failure.type}${origin === null ? "" : ` (${origin})`}: ${failure.message}`);
   return ` ${style.signs.dash} ${fitWidth(reason, longestMessage)}`;
 }

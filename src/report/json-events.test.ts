@@ -1,18 +1,19 @@
 import { describe, expect, test } from "vitest";
 import type { RunEvent } from "../store/run.ts";
-import { createJsonEvents, jsonLine } from "./json-events.ts";
-import { sampleHead, sampleUnit } from "./testing/sample-run.ts";
+import { createJsonEvents } from "./json-events.ts";
+import { sampleFailure, sampleRun, sampleUnit } from "./testing/sample-run.ts";
 
 const at = Date.parse("2025-01-15T10:30:00Z");
 const failure = { type: "verifier_failed", message: "exit code 2\n\u2028\x1b[31m" };
+const lost = sampleFailure({ ...failure, phase: "verifier", cause: "infrastructure" });
 const groups = [{ labels: { agent: "cpe", dataset: "terminal-bench" }, total: 54 }];
 
 const events: RunEvent[] = [
-  { type: "run_started", at, run: sampleHead({ groups }) },
+  { type: "run_started", at, run: sampleRun({ groups }) },
   { type: "unit_started", at, key: "k", labels: { agent: "cpe" } },
   { type: "unit_phase", at, key: "k", phase: "verifier" },
   { type: "unit_activity", at, key: "k", line: 'a "line"' },
-  { type: "unit_retry", at, key: "k", tries: 1, waitMs: 1000, failure: { ...failure, cause: "infrastructure" } },
+  { type: "unit_retry", at, key: "k", tries: 1, waitMs: 1000, failure: lost },
   {
     type: "unit_finished",
     at,
@@ -21,12 +22,19 @@ const events: RunEvent[] = [
   { type: "run_activity", at, line: "building" },
   { type: "warning", at, message: "careful" },
   { type: "run_stopping", at, reason: "interrupted", running: 2, isTerminating: true },
-  {
-    type: "run_finished",
-    at,
-    tail: { status: "cancelled", skipped: 3, durationSec: 12.5, sessions: 1, next: ["rollout show x"] },
-  },
+  { type: "run_paused", at },
+  { type: "run_continued", at },
+  { type: "unit_restored", at, unit: sampleUnit({ output: { someName: 1 } }) },
+  { type: "run_finished", at, run: sampleRun({ status: "cancelled", endedAt: at }), next: ["rollout show x"] },
 ];
+
+function jsonLine(event: RunEvent): string {
+  const lines: string[] = [];
+  createJsonEvents({ write: (text) => lines.push(text) })(event);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.at(-1)).toBe("\n");
+  return (lines[0] ?? "").slice(0, -1);
+}
 
 describe("JSON events", () => {
   test("are written as the golden file shows, one line each", async () => {
@@ -45,16 +53,19 @@ describe("JSON events", () => {
   });
 
   test("have no name in camel case", () => {
-    for (const event of events) expect(jsonLine(event)).not.toMatch(/"[a-z]+[A-Z][A-Za-z]*":/);
+    for (const event of events) {
+      const line = jsonLine(event).replace('"someName"', "");
+      expect(line).not.toMatch(/"[a-z]+[A-Z][A-Za-z]*":/);
+    }
   });
 
   test("put null where JSON has no number", () => {
-    const unit = sampleUnit({ reward: Number.NaN, cost: Number.POSITIVE_INFINITY });
+    const unit = sampleUnit({ reward: Number.NaN, spendUsd: Number.POSITIVE_INFINITY });
     const parsed = JSON.parse(jsonLine({ type: "unit_finished", at: Number.NaN, unit }));
-    expect(parsed).toMatchObject({ at: null, unit: { cost: null, marks: [{ name: "reward", value: null }] } });
+    expect(parsed).toMatchObject({ at: null, unit: { spend_usd: null, scores: [{ name: "reward", value: null }] } });
   });
 
-  test("give back the text that went in", () => {
+  test("keep the text of a message", () => {
     const message = "a\u0085b\u2028c\u2029d\ne";
     expect(JSON.parse(jsonLine({ type: "warning", at, message }))).toMatchObject({ message });
   });

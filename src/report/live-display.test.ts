@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../base/testing/fake-clock.ts";
 import { displayWidth } from "../base/terminal-text.ts";
-import type { RunEvent, RunHead } from "../store/run.ts";
+import type { RunEvent } from "../store/run.ts";
 import { createLiveDisplay } from "./live-display.ts";
-import { sampleHead, sampleUnit, type SampleUnit } from "./testing/sample-run.ts";
+import { sampleFailure, sampleRun, sampleUnit, type SampleRun, type SampleUnit } from "./testing/sample-run.ts";
 import { TerminalScreen } from "./testing/terminal-screen.ts";
 
 type Told<Event> = Event extends RunEvent ? Omit<Event, "at"> : never;
@@ -12,7 +12,7 @@ interface Setting {
   readonly columns?: number;
   readonly rows?: number;
   readonly colour?: boolean;
-  readonly head?: Partial<RunHead>;
+  readonly head?: SampleRun;
 }
 
 function startDisplay({ columns = 80, rows = 14, colour = false, head = {} }: Setting = {}) {
@@ -32,7 +32,7 @@ function startDisplay({ columns = 80, rows = 14, colour = false, head = {} }: Se
     tell({ type: "unit_phase", key, phase });
   };
   const finish = (sample: SampleUnit = {}): void => tell({ type: "unit_finished", unit: sampleUnit(sample) });
-  tell({ type: "run_started", run: sampleHead(head) });
+  tell({ type: "run_started", run: sampleRun(head) });
   return { clock, screen, display, tell, start, finish };
 }
 
@@ -44,7 +44,11 @@ describe("the live display", () => {
       start({ task: `task-${task}` });
       await clock.advance(9000);
       const failure = { type: "agent_execution_timeout", message: "agent execution took longer than 600 s" };
-      finish({ task: `task-${task}`, cost: 0.041, ...(task === 9 ? { failure } : { reward: task % 3 === 0 ? 0 : 1 }) });
+      finish({
+        task: `task-${task}`,
+        spendUsd: 0.041,
+        ...(task === 9 ? { failure } : { reward: task % 3 === 0 ? 0 : 1 }),
+      });
     }
     start({ task: "build-linux-kernel", agent: "claude-code" });
     await clock.advance(61_000);
@@ -53,7 +57,7 @@ describe("the live display", () => {
     start({ task: "fix-git" }, "environment_setup");
     const { key } = sampleUnit({ task: "build-linux-kernel", agent: "claude-code" });
     tell({ type: "unit_activity", key, line: "  CC      drivers/net/ethernet/intel/e1000/e1000_main.o" });
-    const failure = { type: "environment_start_failed", message: "502 from the engine" };
+    const failure = sampleFailure({ type: "environment_start_failed", message: "502 from the engine" });
     tell({ type: "unit_retry", key: sampleUnit({ task: "fix-git" }).key, tries: 1, waitMs: 5000, failure });
     tell({ type: "run_activity", line: "building terminal-bench/fix-git: step 4 of 9" });
     await clock.advance(2300);
@@ -223,7 +227,7 @@ describe("the live display", () => {
   test("counts down to the next try", async () => {
     const { clock, screen, tell, start } = startDisplay();
     start({ task: "one" });
-    const failure = { type: "environment_start_failed", message: "502" };
+    const failure = sampleFailure({ type: "environment_start_failed", message: "502" });
     tell({ type: "unit_retry", key: sampleUnit({ task: "one" }).key, tries: 1, waitMs: 3000, failure });
     await clock.advance(100);
     expect(screen.visible()[1]).toBe("0 running · 1 retrying");

@@ -72,7 +72,7 @@ export function createLiveDisplay(options: LiveDisplayOptions): LiveDisplay {
   const paint = (): void => {
     const now = clock.monotonic();
     const { columns, rows } = size();
-    const lines = progress.head ? renderFrame(progress, { columns, rows }, now, style).map(style.finish) : [];
+    const lines = progress.run ? renderFrame(progress, { columns, rows }, now, style).map(style.finish) : [];
     const changed = columns !== paintedColumns || lines.join("\n") !== painted.join("\n");
     if (changed || happened.length > 0) {
       const start = paintedColumns === 0 ? hideCursor : erase(columns);
@@ -125,9 +125,9 @@ export function createLiveDisplay(options: LiveDisplayOptions): LiveDisplay {
 /** What stays on the screen for good: warnings, and units that failed. */
 function linesOf(event: RunEvent, progress: RunProgress, told: Set<string>, style: Style): string[] {
   if (event.type === "warning") return [warningLine(event.message, style)];
-  if (event.type !== "unit_finished" || !progress.head) return [];
+  if (event.type !== "unit_finished" || !progress.run) return [];
   const { unit } = event;
-  const failed = unit.failure ? [finishedLine(unit, progress.head.shape, style)] : [];
+  const failed = unit.failure ? [finishedLine(unit, progress.run.shape, style)] : [];
   // Many units tend to have the same warning; the summary counts them.
   const news = unit.warnings.filter((text) => !told.has(text) && told.size < mostToldWarnings);
   for (const text of news) told.add(text);

@@ -29,7 +29,7 @@ export function renderFrame(progress: RunProgress, size: FrameSize, nowMs: numbe
 }
 
 function renderOverall(progress: RunProgress, columns: number, nowMs: number, style: Style): string {
-  const name = columns < 60 ? "" : fitWidth(plainText(progress.head?.name ?? ""), 24);
+  const name = columns < 60 ? "" : fitWidth(plainText(progress.run?.name ?? ""), 24);
   const done = `${groupDigits(progress.finished)}/${groupDigits(progress.total)}`;
   const elapsed = elapsedText((nowMs - progress.startedMs) / 1000);
   const numbers = [done, elapsed, etaText(progress, nowMs, style)].join(style.signs.separator);
@@ -55,7 +55,7 @@ function renderBar(progress: RunProgress, cells: number, style: Style): string {
 
 function renderStatus(progress: RunProgress, columns: number, nowMs: number, style: Style): string[] {
   if (progress.stopping) {
-    const noun = progress.head?.shape.unitNoun ?? "unit";
+    const noun = progress.run?.shape.unitNoun ?? "unit";
     const rest = stoppingText(progress.running.size, noun, progress.stopping.isTerminating);
     const parts = [
       { text: `stopping: ${progress.stopping.reason}`, paint: style.yellow },

@@ -1,36 +1,34 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../base/testing/fake-clock.ts";
-import type { RunEvent, RunHead } from "../store/run.ts";
+import type { RunEvent } from "../store/run.ts";
 import { createPlainLines } from "./plain-lines.ts";
-import { sampleHead, sampleUnit, type SampleUnit } from "./testing/sample-run.ts";
+import { sampleFailure, sampleRun, sampleUnit, type SampleRun, type SampleUnit } from "./testing/sample-run.ts";
 
 type Told<Event> = Event extends RunEvent ? Omit<Event, "at"> : never;
 
-function startLines(head: Partial<RunHead> = {}) {
+function startLines(head: SampleRun = {}) {
   const clock = new FakeClock();
   const lines: string[] = [];
   const display = createPlainLines({ write: (text) => lines.push(...text.split("\n").slice(0, -1)), clock });
   const tell = (event: Told<RunEvent>): void => display.onEvent({ ...event, at: clock.now() });
   const finish = (sample: SampleUnit = {}): void => tell({ type: "unit_finished", unit: sampleUnit(sample) });
-  tell({ type: "run_started", run: sampleHead({ total: 90, ...head }) });
+  tell({ type: "run_started", run: sampleRun({ total: 90, ...head }) });
   lines.length = 0;
   return { clock, lines, display, tell, finish };
 }
-
-const tail = { status: "completed", skipped: 0, durationSec: 1, sessions: 1, next: [] } as const;
 
 describe("plain lines", () => {
   test("begin with what is going to happen", () => {
     const lines: string[] = [];
     const { onEvent, close } = createPlainLines({ write: (text) => lines.push(text), clock: new FakeClock() });
-    onEvent({ type: "run_started", at: 0, run: sampleHead({ total: 90 }) });
+    onEvent({ type: "run_started", at: 0, run: sampleRun({ total: 90 }) });
     close();
     expect(lines).toEqual(["tb2-sweep: 90 trials, 4 at a time, results in jobs/tb2-sweep\n"]);
   });
 
   test("tell when a unit passes, does not pass, fails, ends unmarked or is tried again", () => {
     const { lines, tell, finish } = startLines();
-    const failure = { type: "environment_start_failed", message: "502 from\nthe engine" };
+    const failure = sampleFailure({ type: "environment_start_failed", message: "502 from\nthe engine" });
     tell({ type: "unit_started", key: "k", labels: sampleUnit().labels });
     tell({ type: "unit_retry", key: "k", tries: 1, waitMs: 2500, failure });
     finish();
@@ -54,7 +52,7 @@ describe("plain lines", () => {
     [125_000, "in 2m05s"],
   ])("say that a wait of %d ms is over %s", (waitMs, when) => {
     const { lines, tell } = startLines();
-    const failure = { type: "environment_start_failed", message: "busy" };
+    const failure = sampleFailure({ type: "environment_start_failed", message: "busy" });
     tell({ type: "unit_retry", key: "k", tries: 1, waitMs, failure });
     expect(lines).toEqual([`[0/90] retry k try 2 ${when} - environment_start_failed: busy`]);
   });
@@ -62,7 +60,7 @@ describe("plain lines", () => {
   test("say which failures are the infrastructure's", () => {
     const { lines, finish } = startLines();
     finish({ failure: { type: "verifier_failed", message: "lost", cause: "infrastructure" } });
-    finish({ task: "go", failure: { type: "verifier_failed", message: "exit 2", cause: null } });
+    finish({ task: "go", failure: { type: "verifier_failed", message: "exit 2", cause: "task" } });
     expect(lines).toEqual([
       "[1/90] failed cpe terminal-bench/chess #1 34s - verifier_failed (infrastructure): lost",
       "[2/90] failed cpe terminal-bench/go #1 34s - verifier_failed: exit 2",
@@ -71,7 +69,7 @@ describe("plain lines", () => {
 
   test("do not speak of finished units when only retries were counted", async () => {
     const { clock, lines, tell } = startLines();
-    const failure = { type: "environment_start_failed", message: "busy" };
+    const failure = sampleFailure({ type: "environment_start_failed", message: "busy" });
     for (let index = 0; index < 12; index++) {
       tell({ type: "unit_retry", key: `k${index}`, tries: 1, waitMs: 1000, failure });
     }
@@ -89,7 +87,7 @@ describe("plain lines", () => {
 
   test("say how far the run is when it was quiet for ten seconds and something has changed", async () => {
     const { clock, lines, tell, finish } = startLines();
-    finish({ cost: 0.5 });
+    finish({ spendUsd: 0.5 });
     finish({ task: "b", reward: 0 });
     tell({ type: "unit_started", key: "k", labels: {} });
     lines.length = 0;
@@ -180,7 +178,7 @@ describe("plain lines", () => {
     const { clock, lines, tell, finish } = startLines();
     for (let index = 0; index < 12; index++) finish({ task: `t${index}` });
     tell({ type: "run_stopping", reason: "interrupted", running: 3, isTerminating: true });
-    tell({ type: "run_finished", tail });
+    tell({ type: "run_finished", run: sampleRun({ status: "cancelled" }), next: [] });
     expect(lines.slice(10)).toEqual([
       "[12/90] stopping: interrupted, cleaning up 3 trials",
       "[12/90] 2 more finished: 2 passed",

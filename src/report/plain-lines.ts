@@ -63,18 +63,18 @@ export function createPlainLines({ write, clock }: PlainLinesOptions): PlainLine
   };
 
   const tell = (event: RunEvent): void => {
-    const { head } = progress;
     if (event.type === "run_started") {
       const { run } = event;
-      const what = `${countText(run.total, run.shape.unitNoun)}, ${run.concurrency} at a time`;
+      const what = `${countText(run.plan.total, run.shape.unitNoun)}, ${run.plan.concurrency} at a time`;
       const where = run.location === "" ? "" : `, results in ${plainText(run.location)}`;
       const params = paramsText(run.params);
       say(`${plainText(run.name)}: ${what}${where}${params === "" ? "" : `, params ${params}`}`);
       statusMs = clock.monotonic();
       statusTimer?.clear();
       statusTimer = clock.startTimer(statusPauseMs, sayStatus);
-    } else if (event.type === "unit_finished" && head) {
-      burst.add(event.unit, head.shape, () => finishedLine(event.unit, head.shape, style));
+    } else if (event.type === "unit_finished" && progress.run) {
+      const { shape } = progress.run;
+      burst.add(event.unit, shape, () => finishedLine(event.unit, shape, style));
       for (const text of event.unit.warnings) warn(text);
     } else if (event.type === "unit_retry") {
       const name = progress.running.get(event.key)?.name ?? plainText(event.key);
@@ -83,7 +83,7 @@ export function createPlainLines({ write, clock }: PlainLinesOptions): PlainLine
     else if (event.type === "run_paused") sayNumbered("paused: what runs goes on, nothing new starts");
     else if (event.type === "run_continued") sayNumbered("continued");
     else if (event.type === "run_stopping") {
-      const rest = stoppingText(event.running, head?.shape.unitNoun ?? "unit", event.isTerminating);
+      const rest = stoppingText(event.running, progress.run?.shape.unitNoun ?? "unit", event.isTerminating);
       sayNumbered(`stopping: ${plainText(event.reason)}${event.running > 0 ? `, ${rest}` : ""}`);
     }
   };

@@ -1,5 +1,5 @@
 import { displayWidth, fitWidth, plainText } from "../base/terminal-text.ts";
-import type { Blame } from "../store/run.ts";
+import type { FailureCause } from "../store/run.ts";
 import { countText, groupDigits } from "./number-text.ts";
 import type { Style } from "./style.ts";
 import type { FailureDetails, RunSummary } from "./summarize-tally.ts";
@@ -7,14 +7,14 @@ import { entryRoom, renderEntry } from "./summary-entry.ts";
 import { wrapText, wrapWords } from "./text-table.ts";
 
 const mostTypes = 10;
-const blameWords: Readonly<Record<Blame, string>> = {
+const causeWords: Readonly<Record<FailureCause, string>> = {
   agent: "by the agent",
   task: "by the task",
   executor: "by the executor",
   configuration: "by the configuration",
   infrastructure: "by infrastructure",
   rollout: "by Rollout itself",
-  nobody: "cancelled",
+  cancelled: "cancelled",
 };
 const mostCauses = 3;
 // Enough for the longest name that a message begins with.
@@ -27,8 +27,8 @@ export function renderFailures(summary: RunSummary, columns: number, style: Styl
   const shown = failures.slice(0, mostTypes);
   const width = groupDigits(shown[0]?.count ?? 0).length;
   const hidden = failures.length - shown.length;
-  const words = summary.run.kind === "dataset" ? { ...blameWords, agent: "by the target" } : blameWords;
-  const whose = summary.blame.map(({ who, count }) => `${groupDigits(count)} ${words[who]}`).join(", ");
+  const words = summary.run.kind === "dataset" ? { ...causeWords, agent: "by the target" } : causeWords;
+  const whose = summary.causes.map(({ cause, count }) => `${groupDigits(count)} ${words[cause]}`).join(", ");
   return [
     style.dim(fitWidth(whose === "" ? "failures" : `failures: ${whose}`, columns)),
     ...shown.flatMap((failure) => renderType(failure, width, summary, columns, style)),

@@ -1,42 +1,40 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { displayWidth, plainText } from "../base/terminal-text.ts";
-import type { RunHead, RunTail, UnitFailure } from "../store/run.ts";
+import type { RunSession } from "../store/run.ts";
 import { renderSummary, type RenderSummaryOptions } from "./render-summary.ts";
 import { RunTally } from "./run-tally.ts";
 import { summarizeTally } from "./summarize-tally.ts";
-import { sampleHead, sampleUnit, type SampleUnit } from "./testing/sample-run.ts";
+import { sampleRun, sampleUnit, type SampleFailure, type SampleRun, type SampleUnit } from "./testing/sample-run.ts";
 
-const tail: RunTail = {
-  status: "completed",
-  skipped: 0,
-  durationSec: 4321,
-  sessions: 1,
-  next: ["rollout show jobs/tb2-sweep", "rollout plan job.yaml"],
-};
+const next = ["rollout show jobs/tb2-sweep", "rollout plan job.yaml"];
 const plain: RenderSummaryOptions = { columns: 100, colour: false, unicode: true };
 
 function render(
   units: readonly SampleUnit[],
   options: Partial<RenderSummaryOptions> = {},
-  head: Partial<RunHead> = {},
-  end: Partial<RunTail> = {},
+  changes: SampleRun = {},
+  commands: readonly string[] = next,
 ): string {
-  const run = sampleHead({ total: units.length, ...head });
+  const run = sampleRun({ total: units.length, status: "completed", sessions: [session(4321)], ...changes });
   const tally = new RunTally(run.shape);
   for (const unit of units) tally.add(sampleUnit(unit));
-  return renderSummary(summarizeTally(tally, run), { ...tail, ...end }, { ...plain, ...options });
+  return renderSummary(summarizeTally(tally, run), commands, { ...plain, ...options });
 }
 
-const failures: readonly UnitFailure[] = [
+function session(durationSec: number): RunSession {
+  return { startedAt: 0, endedAt: durationSec * 1000, durationSec };
+}
+
+const failures: readonly SampleFailure[] = [
   { type: "agent_execution_timeout", message: "agent execution took longer than 600 s" },
   {
     type: "environment_build_failed",
-    blame: "infrastructure",
+    cause: "infrastructure",
     message:
       '\x1b[31mERROR\x1b[0m: failed to solve: process "/bin/sh -c apt-get update &&\n    apt-get install -y libfoo-dev" did not complete successfully: exit code 100; the log of the build goes on for many lines that nobody reads here',
   },
-  { type: "verifier_reward_missing", message: "test.sh ended without /logs/verifier/reward.txt" },
+  { type: "verifier_reward_missing", cause: "task", message: "test.sh ended without /logs/verifier/reward.txt" },
 ];
 
 /** Three agents on two datasets, with failures of three types, warnings and costs. */
@@ -59,7 +57,7 @@ function sweep(attempts: number): SampleUnit[] {
           attempt: Math.floor(index / tasks) + 1,
           failure,
           reward: failure ? null : agent === "oracle" || mix > 8 ? 1 : 0,
-          cost: agent === "oracle" ? 0 : mix === 12 ? null : 0.02 + mix / 200,
+          spendUsd: agent === "oracle" ? 0 : mix === 12 ? null : 0.02 + mix / 200,
           tries: mix === 7 ? 2 : 1,
           durationSec: executionSec + 40,
           phases: [
@@ -90,13 +88,22 @@ describe("renderSummary", () => {
   });
 
   test("a run without units says so", () => {
-    expect(render([], {}, {}, { durationSec: 0.2, sessions: 1, next: [] })).toBe(
+    expect(render([], {}, { sessions: [session(0.2)] }, [])).toBe(
       "tb2-sweep · completed in 0.2s\nno trials to run\n\nresults  jobs/tb2-sweep\n",
     );
   });
 
+  test("a run is shown with its description and its tags", () => {
+    const text = render(
+      [{ task: "a" }],
+      {},
+      { description: "before\nthe change", tags: { branch: "main", who: "ci" } },
+    );
+    expect(text).toContain("\nbefore the change\ntags branch=main, who=ci\n");
+  });
+
   test("a run that was cancelled before anything finished says how much it skipped", () => {
-    const text = render([], {}, { total: 54 }, { status: "cancelled", skipped: 54, durationSec: 3 });
+    const text = render([], {}, { total: 54, status: "cancelled", sessions: [session(3)] });
     expect(text).toContain("tb2-sweep · cancelled after 3.0s\n0 of 54 trials finished · 54 skipped\n");
   });
 
@@ -107,18 +114,58 @@ describe("renderSummary", () => {
       { task: "c", failure: failures[1] ?? null },
     ];
     const plan = { total: 11, groups: [{ labels: { agent: "cpe", dataset: "terminal-bench" }, total: 11 }] };
-    const running = render(units, { columns: 140 }, plan, { status: "unfinished", skipped: 8 });
+    const running = render(units, { columns: 140 }, { ...plan, status: "running" });
     expect(running).toContain(
       "3 of 11 trials finished · 1 passed · 1 not passed (1 failed) · 1 not counted: infrastructure · 8 not finished\n",
     );
     expect(running).not.toContain("skipped");
     expect(running).toMatch(/ passed +not counted .*\n.* 50% .* 1 of 2 +1 /);
-    const stopped = render(units, { columns: 140 }, plan, { status: "cancelled", skipped: 8 });
+    const stopped = render(units, { columns: 140 }, { ...plan, status: "cancelled" });
     expect(stopped).toContain("8 skipped");
   });
 
+  test.each([
+    ["completed", "completed in 1h12m", "1 passed"],
+    ["cancelled", "cancelled after 1h12m", "1 skipped"],
+    ["budget_exhausted", "stopped by its budget after 1h12m", "1 skipped"],
+    ["failed", "failed after 1h12m", "1 not finished"],
+    ["interrupted", "interrupted after 1h12m", "1 not finished"],
+    ["running", "running, 1h12m so far", "1 not finished"],
+    ["paused", "paused, 1h12m so far", "1 not finished"],
+  ] as const)("a run that is %s says: %s", (status, heading, rest) => {
+    const text = render([{}], {}, { status, total: status === "completed" ? 1 : 2 });
+    expect(text).toContain(`tb2-sweep · ${heading}`);
+    expect(text).toContain(rest);
+  });
+
+  test("the duration of a run is that of all its sessions", () => {
+    const text = render([{}], {}, { sessions: [session(60), { ...session(3600), endedAt: null }, session(660)] });
+    expect(text).toContain("tb2-sweep · completed in 1h12m over 3 sessions");
+  });
+
+  test("a job whose trials all failed has completed", () => {
+    expect(render([{ failure: failures[0] ?? null }])).toContain("tb2-sweep · completed in 1h12m");
+  });
+
+  test.each(["dataset", "experiment"] as const)("a %s in which everything failed has failed", (kind) => {
+    const failure = failures[0] ?? null;
+    expect(render([{ failure }], {}, { kind })).toContain("tb2-sweep · failed after 1h12m");
+    // A scorer can score the output of a unit that failed.
+    expect(render([{ failure, reward: 0 }], {}, { kind })).toContain("tb2-sweep · failed after 1h12m");
+    expect(render([{ failure }, { task: "b" }], {}, { kind })).toContain("tb2-sweep · completed in 1h12m");
+  });
+
+  test("scores of the run as a whole are shown with their label and reason, or with their error", () => {
+    const scores = [
+      { name: "f1", value: 0.75, label: "good", reason: "3 of 4" },
+      { name: "recall", value: null, error: "no \x1b[31mitems" },
+    ];
+    const text = render([{}], {}, { scores });
+    expect(text).toMatch(/of the whole run +score\nf1 +0\.75 +good; 3 of 4\nrecall +– +no items\n/);
+  });
+
   test("untrusted passes count and are shown beside the rate", () => {
-    const text = render([{ isUntrusted: true }, { task: "b" }, { task: "c", reward: 0 }]);
+    const text = render([{ untrusted: ["a tool was changed"] }, { task: "b" }, { task: "c", reward: 0 }]);
     expect(text).toMatch(/ 67% .* 2 of 3, 1 untrusted /);
   });
 
@@ -154,7 +201,7 @@ describe("renderSummary", () => {
   });
 
   describe("of a run with a scorer", () => {
-    const score = { ...sampleHead().shape, markName: "reward", isScore: true };
+    const score = { ...sampleRun().shape, scoreName: "reward", isScore: true };
 
     test("says what passes", () => {
       expect(render([{}], {}, { shape: { ...score, passAt: 0.8 } })).toContain("pass (reward ≥ 0.8)");
@@ -169,13 +216,13 @@ describe("renderSummary", () => {
       expect(titles(120)).toMatch(/mean reward +0 +1 +95% CI +scored +pass \(reward ≥ 1\)/);
       for (let columns = 60; columns <= 120; columns++) expect(titles(columns)).toContain("mean reward");
       expect(render(units, {}, { shape: score })).toMatch(/ 0\.65 +\S+ +0\.\d+–1\.0 +8 of 8 /);
-      const others = { ...score, otherMarks: ["length"] };
+      const others = { ...score, otherScores: ["length"] };
       expect(render(units, {}, { shape: others }).split("\n")[3]).toMatch(/dataset +pass /);
     });
 
-    test("says which mark is missing where there are others", () => {
-      const shape = { ...score, otherMarks: ["length"] };
-      expect(render([{ reward: null }], {}, { shape })).toContain("1 finished without a mark of reward");
+    test("says which score is missing if there are others", () => {
+      const shape = { ...score, otherScores: ["length"] };
+      expect(render([{ reward: null }], {}, { shape })).toContain("1 finished without a score of reward");
     });
 
     test("counts repeats as runs of items", () => {
@@ -186,8 +233,8 @@ describe("renderSummary", () => {
     });
 
     test("has failed when all of it did, and has no column for marks that nobody gives", () => {
-      const shape = { ...score, markName: "", isScore: false };
-      const text = render([{ failure: failures[0] ?? null }], {}, { shape }, { hasFailed: true });
+      const shape = { ...score, scoreName: "", isScore: false };
+      const text = render([{ failure: failures[0] ?? null }], {}, { shape, kind: "dataset" });
       expect(text).toContain("tb2-sweep · failed after 1h12m");
       expect(text).not.toContain("mean");
       expect(text).toMatch(/finished +failed/);
@@ -202,10 +249,10 @@ describe("renderSummary", () => {
   });
 
   test("a run that nobody marks has a row for each agent with what finished, what failed, costs and times", () => {
-    const cost = 0.25;
+    const spendUsd = 0.25;
     const text = render([
-      { agent: "cpe", reward: null, cost },
-      { agent: "cpe", task: "b", reward: null, cost, durationSec: 36 },
+      { agent: "cpe", reward: null, spendUsd },
+      { agent: "cpe", task: "b", reward: null, spendUsd, durationSec: 36 },
       { agent: "cpe", task: "c", failure: failures[0] ?? null, durationSec: 600 },
       { agent: "nop", reward: null, durationSec: 0.5 },
     ]);
@@ -249,9 +296,9 @@ describe("renderSummary", () => {
       failed(13, "alpha"),
       failed(14, "beta"),
     ]);
-    const section = text.slice(text.indexOf("failures\n"), text.indexOf("\n\nresults"));
+    const section = text.slice(text.indexOf("failures: "), text.indexOf("\n\nresults"));
     expect(section.split("\n")).toEqual([
-      "failures",
+      "failures: 15 by the agent",
       "  15  verifier_failed",
       "        10  test.sh ended with 1: see 'log-0'",
       "            e.g. fails/tasks/t0__1",
@@ -276,7 +323,7 @@ describe("renderSummary", () => {
   });
 
   test("failures of the infrastructure are called so, by type or by cause", () => {
-    const lost = { type: "verifier_failed", message: "the engine is gone", cause: "infrastructure" };
+    const lost = { type: "verifier_failed", message: "the engine is gone", cause: "infrastructure" } as const;
     const other = { type: "verifier_failed", message: `exit code 2 ${"of the tests ".repeat(30)}` };
     expect(render([{ failure: lost }])).toContain("1  verifier_failed (infrastructure)\n     the engine is gone\n");
     const mixed = render([{ failure: lost }, { task: "b", failure: other }, { task: "c", failure: other }]);
@@ -284,7 +331,11 @@ describe("renderSummary", () => {
     expect(mixed).toContain("1  the engine is gone (infrastructure)\n");
     const many = Array.from({ length: 51 }, (_, index) => ({
       task: `t${index}`,
-      failure: { ...lost, message: "x".repeat(index + 1), cause: index < 50 ? "infrastructure" : null },
+      failure: {
+        ...lost,
+        message: "x".repeat(index + 1),
+        cause: index < 50 ? ("infrastructure" as const) : ("agent" as const),
+      },
     }));
     expect(render(many)).toContain("51  verifier_failed\n");
     const long = render([{ failure: { ...other, cause: "infrastructure" } }, { task: "b", failure: other }]);
@@ -304,7 +355,7 @@ describe("renderSummary", () => {
   test("the name that a message begins with is there as a whole, however long it is", () => {
     const image = `registry.example.org:5000/${"team/".repeat(12)}base-image-of-the-lab:2026-11-16`;
     const message = `the base image ${image} cannot be had: failed to do request: dial tcp: no such host`;
-    const text = render([{ failure: { type: "environment_build_failed", message, blame: "infrastructure" } }], {
+    const text = render([{ failure: { type: "environment_build_failed", message, cause: "infrastructure" } }], {
       columns: 80,
     });
     expect(text.replaceAll(/\s/g, "")).toContain(image);
@@ -312,8 +363,8 @@ describe("renderSummary", () => {
   });
 
   test("failures of infrastructure are not counted, and are shown", () => {
-    const lost = { type: "environment_start_failed", message: "no engine", blame: "infrastructure" } as const;
-    const own = { type: "agent_execution_failed", message: "exit code 1", blame: "agent" } as const;
+    const lost = { type: "environment_start_failed", message: "no engine", cause: "infrastructure" } as const;
+    const own = { type: "agent_execution_failed", message: "exit code 1", cause: "agent" } as const;
     const units = Array.from({ length: 10 }, (_, index) => ({
       task: `t${index}`,
       failure: index < 5 ? lost : index < 6 ? own : null,
@@ -333,7 +384,7 @@ describe("renderSummary", () => {
   });
 
   test("trials that nobody marked are told apart from those that failed", () => {
-    expect(render([{ reward: null }])).toContain("1 trial · 1 finished without a mark");
+    expect(render([{ reward: null }])).toContain("1 trial · 1 finished without a score");
   });
 
   test("a reward that is not 0 or 1 gets its own mean and interval", () => {
@@ -344,11 +395,11 @@ describe("renderSummary", () => {
   });
 
   test("costs that are not known are never shown as nothing", () => {
-    const text = render([{ cost: null }, { task: "b", cost: 1.5 }], { columns: 120 });
+    const text = render([{ spendUsd: null }, { task: "b", spendUsd: 1.5 }], { columns: 120 });
     expect(text).toContain("$1.50 · cost of 1 trial unknown");
     expect(text).toContain("$1.50 + ?");
-    expect(render([{ cost: null }])).toMatch(/cost of 1 trial unknown[^]* unknown /);
-    expect(render([{ cost: 0 }])).not.toContain("$");
+    expect(render([{ spendUsd: null }])).toMatch(/cost of 1 trial unknown[^]* unknown /);
+    expect(render([{ spendUsd: 0 }])).not.toContain("$");
   });
 
   test("a scored unit with a failed teardown is not shown as lost", () => {
@@ -371,7 +422,7 @@ describe("renderSummary", () => {
   test("hostile text cannot drive the terminal", () => {
     const hostile = "\x1b[2J\x1b]0;x\x07evil\u202e\n\n";
     const unit = { agent: hostile, task: hostile, warnings: [hostile], failure: { type: hostile, message: hostile } };
-    const text = render([unit], {}, { name: hostile, location: hostile }, { next: [hostile] });
+    const text = render([unit], {}, { name: hostile, location: hostile }, [hostile]);
     expect(text).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
   });
 
@@ -380,7 +431,7 @@ describe("renderSummary", () => {
     const name = fc.string({ unit: "grapheme", maxLength: 30 });
     fc.assert(
       fc.property(fc.integer({ min: 40, max: 200 }), name, (columns, agent) => {
-        const text = render([...units.slice(0, 40), { agent, warnings: [agent] }], { columns }, {}, { next: [] });
+        const text = render([...units.slice(0, 40), { agent, warnings: [agent] }], { columns }, {}, []);
         for (const line of text.split("\n")) expect(displayWidth(plainText(line))).toBeLessThanOrEqual(columns);
       }),
       { numRuns: 60 },

@@ -1,5 +1,5 @@
 import { plainText } from "../base/terminal-text.ts";
-import type { RunShape, RunTail } from "../store/run.ts";
+import { durationSecOf, type RunShape, type RunStatus } from "../store/run.ts";
 import { costText, countText, durationText, groupDigits } from "./number-text.ts";
 import { paramsText } from "./params-text.ts";
 import { renderFailures } from "./render-failures.ts";
@@ -13,7 +13,7 @@ import {
   renderMetrics,
   renderPhases,
   renderResults,
-  renderWholeMarks,
+  renderRunScores,
 } from "./summary-tables.ts";
 import { joinParts, wrapText, type Cell } from "./text-table.ts";
 
@@ -25,21 +25,21 @@ const mostWarnings = 5;
 const mostNoteLines = 4;
 const mostLabels = 8;
 
-/** What a person reads at the end of a run, fitted to a terminal; ends with a line end. */
-export function renderSummary(summary: RunSummary, tail: RunTail, options: RenderSummaryOptions): string {
+/** Returns the summary of a run for a terminal. It ends with a line end. */
+export function renderSummary(summary: RunSummary, next: readonly string[], options: RenderSummaryOptions): string {
   const style = createStyle(options);
   const columns = Math.max(20, options.columns);
   const sections = [
-    [...renderHeading(summary, tail, columns, style), ...renderNotes(summary, tail, columns, style)],
+    [...renderHeading(summary, columns, style), ...renderNotes(summary, columns, style)],
     renderResults(summary, columns, style),
     renderMarks(summary, columns, style),
     renderLabels(summary, columns, style),
-    renderWholeMarks(tail.wholeMarks ?? [], columns, style),
+    renderRunScores(summary.run.scores, columns, style),
     renderMetrics(summary, columns, style),
     renderPhases(summary, columns, style),
     renderFailures(summary, columns, style),
     renderWarnings(summary, columns, style),
-    renderFooter(summary, tail, style),
+    renderFooter(summary, next, style),
   ];
   const text = sections
     .filter((lines) => lines.length > 0)
@@ -48,21 +48,13 @@ export function renderSummary(summary: RunSummary, tail: RunTail, options: Rende
   return `${style.finish(text)}\n`;
 }
 
-function renderHeading(summary: RunSummary, tail: RunTail, columns: number, style: Style): string[] {
+function renderHeading(summary: RunSummary, columns: number, style: Style): string[] {
   const { overall, run } = summary;
   const { separator } = style.signs;
-  const duration = `${durationText(tail.durationSec)}${tail.sessions > 1 ? ` over ${tail.sessions} sessions` : ""}`;
-  const end = {
-    completed: tail.hasFailed
-      ? { text: `failed after ${duration}`, paint: style.red }
-      : { text: `completed in ${duration}` },
-    cancelled: { text: `cancelled after ${duration}`, paint: style.yellow },
-    unfinished: { text: `not finished, ${duration} so far`, paint: style.yellow },
-    budget_exhausted: { text: `stopped by its budget after ${duration}`, paint: style.yellow },
-  }[tail.status];
+  const end = statusCell(summary, style);
   const first: Cell[] = [{ text: plainText(run.name), paint: style.bold }, end, ...costParts(summary)];
   const noun = run.shape.unitNoun;
-  if (run.total === 0 && overall.finished === 0) {
+  if (run.plan.total === 0 && overall.finished === 0) {
     return [...joinParts(first, separator, columns), `no ${noun}s to run`];
   }
   const count = (number: number, word: string, paint?: (text: string) => string): Cell[] =>
@@ -78,7 +70,7 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
         : `${groupDigits(overall.finished)} of ${countText(planned, noun)}${ofItems} finished`,
     },
     ...outcomeParts(summary, style),
-    ...count(overall.skipped ?? 0, tail.status === "unfinished" ? "not finished" : "skipped", style.yellow),
+    ...count(overall.skipped ?? 0, isOpen(run.status) ? "not finished" : "skipped", style.yellow),
     ...count(overall.unmarked, unmarkedText(run.shape)),
     ...count(overall.untrusted, "untrusted", style.red),
     ...(overall.retries.units > 0 ? [{ text: `${countText(overall.retries.units, noun)} retried` }] : []),
@@ -86,7 +78,42 @@ function renderHeading(summary: RunSummary, tail: RunTail, columns: number, styl
   return [...joinParts(first, separator, columns), ...joinParts(second, separator, columns)];
 }
 
-/** How many units passed, how many did not, and how many are left out, which add up to what has finished. */
+/** Returns the state of the run and its duration. */
+function statusCell({ run, overall }: RunSummary, style: Style): Cell {
+  const { length } = run.sessions;
+  const duration = `${durationText(durationSecOf(run))}${length > 1 ? ` over ${length} sessions` : ""}`;
+  const yellow = (text: string): Cell => ({ text, paint: style.yellow });
+  const red = (text: string): Cell => ({ text, paint: style.red });
+  switch (run.status) {
+    case "completed":
+      return hasOnlyFailures(run, overall) ? red(`failed after ${duration}`) : { text: `completed in ${duration}` };
+    case "cancelled":
+      return yellow(`cancelled after ${duration}`);
+    case "budget_exhausted":
+      return yellow(`stopped by its budget after ${duration}`);
+    case "failed":
+      return red(`failed after ${duration}`);
+    case "interrupted":
+      return yellow(`interrupted after ${duration}`);
+    case "running":
+    case "paused":
+      return yellow(`${run.status}, ${duration} so far`);
+    default:
+      return run.status satisfies never;
+  }
+}
+
+/** Failed trials are results of a job. A dataset run or an experiment with nothing but failures did not work. */
+function hasOnlyFailures({ kind }: RunSummary["run"], { failures, finished }: RunSummary["overall"]): boolean {
+  const failed = failures.reduce((total, { count }) => total + count, 0);
+  return kind !== "job" && failed > 0 && failed === finished;
+}
+
+function isOpen(status: RunStatus): boolean {
+  return status === "running" || status === "paused" || status === "interrupted" || status === "failed";
+}
+
+/** The numbers of units that passed, did not pass and are left out; together all that finished. */
 function outcomeParts({ overall, run }: RunSummary, style: Style): Cell[] {
   const { headline } = overall.marks;
   const left = overall.excluded.reduce((total, { count }) => total + count, 0);
@@ -103,19 +130,25 @@ function outcomeParts({ overall, run }: RunSummary, style: Style): Cell[] {
   ].filter(({ text }) => !text.startsWith("0 "));
 }
 
-// Where there are several marks, the others may well be there.
-function unmarkedText({ markName, otherMarks = [] }: RunShape): string {
-  return `finished without a mark${otherMarks.length > 0 ? ` of ${plainText(markName)}` : ""}`;
+// A unit can have other scores.
+function unmarkedText({ scoreName, otherScores = [] }: RunShape): string {
+  return `finished without a score${otherScores.length > 0 ? ` of ${plainText(scoreName)}` : ""}`;
 }
 
-/** What it was given, and what else is to be known of it. */
-function renderNotes({ run }: RunSummary, { notes = [] }: RunTail, columns: number, style: Style): string[] {
+/** The description, tags, parameters and notes of the run. */
+function renderNotes({ run }: RunSummary, columns: number, style: Style): string[] {
   const params = paramsText(run.params);
-  const lines = [...(params === "" ? [] : [`params ${params}`]), ...notes.map(plainText)];
+  const tags = paramsText(run.tags);
+  const lines = [
+    ...(run.description === null ? [] : [plainText(run.description.replaceAll(/\s+/g, " "))]),
+    ...(tags === "" ? [] : [`tags ${tags}`]),
+    ...(params === "" ? [] : [`params ${params}`]),
+    ...run.notes.map(plainText),
+  ];
   return lines.flatMap((line) => wrapText(line, columns, mostNoteLines)).map(style.dim);
 }
 
-/** How often each label was given, a line for each mark that has any. */
+/** Counts of labels, a line for each score that has any. */
 function renderLabels({ labels }: RunSummary, columns: number, style: Style): string[] {
   return labels.flatMap(({ mark, counts }) => {
     const shown = counts.slice(0, mostLabels).map(([label, count]) => `${plainText(label)} ${groupDigits(count)}`);
@@ -128,7 +161,7 @@ function renderLabels({ labels }: RunSummary, columns: number, style: Style): st
 function costParts({ overall, run }: RunSummary): Cell[] {
   const { usd, unknownUnits } = overall.cost;
   const known = usd > 0 ? [{ text: costText(usd) }] : [];
-  if (usd === 0 && run.shape.tellsCost === false) return known;
+  if (usd === 0 && run.shape.showsCost === false) return known;
   const unknown = { text: `cost of ${countText(unknownUnits, run.shape.unitNoun)} unknown` };
   return unknownUnits > 0 ? [...known, unknown] : known;
 }
@@ -139,7 +172,7 @@ function renderWarnings({ warnings, otherWarnings }: RunSummary, columns: number
   const width = groupDigits(shown[0]?.count ?? 0).length;
   const hidden = warnings.slice(mostWarnings).reduce((total, { count }) => total + count, otherWarnings);
   const kinds = warnings.length - shown.length;
-  // Those that came after too many different ones are counted alone.
+  // Warnings after too many different ones are counted without their text.
   const ofKinds = otherWarnings === 0 && kinds < hidden ? ` of ${countText(kinds, "kind")}` : "";
   return [
     style.dim("warnings"),
@@ -155,10 +188,10 @@ function renderWarning(warning: WarningSummary, width: number, columns: number, 
   return renderEntry({ count: warning.count, title, lines, example: warning.example }, { width, columns, style });
 }
 
-/** Paths and commands are never cut: they are there to be copied. */
-function renderFooter({ run }: RunSummary, tail: RunTail, style: Style): string[] {
+/** Paths and commands are never cut: users copy them. */
+function renderFooter({ run }: RunSummary, next: readonly string[], style: Style): string[] {
   return [
     ...(run.location === "" ? [] : [`${style.dim("results")}  ${plainText(run.location)}`]),
-    ...tail.next.map((command, index) => `${style.dim(index === 0 ? "next   " : "       ")}  ${plainText(command)}`),
+    ...next.map((command, index) => `${style.dim(index === 0 ? "next   " : "       ")}  ${plainText(command)}`),
   ];
 }

@@ -1,6 +1,5 @@
 import { displayWidth, plainText } from "../base/terminal-text.ts";
-import { exclusionOf, type RunEvent, type RunHead, type Unit } from "../store/run.ts";
-import { findMark } from "./run-tally.ts";
+import { exclusionOf, scoreOf, type Run, type RunEvent, type Unit } from "../store/run.ts";
 import { unitNames } from "./unit-names.ts";
 
 /** A unit that has started and not finished. Times are those of the monotonic clock. */
@@ -18,7 +17,7 @@ const etaNeeds = 3;
 
 /** Where a run stands, kept in a handful of numbers and one entry for each running unit. */
 export class RunProgress {
-  head: RunHead | null = null;
+  run: Run | null = null;
   startedMs = 0;
   finished = 0;
   scored = 0;
@@ -45,7 +44,7 @@ export class RunProgress {
   apply(event: RunEvent, nowMs: number): void {
     switch (event.type) {
       case "run_started":
-        this.head = event.run;
+        this.run = event.run;
         this.startedMs = nowMs;
         break;
       case "unit_started":
@@ -64,7 +63,7 @@ export class RunProgress {
         break;
       }
       case "unit_finished":
-      case "unit_kept":
+      case "unit_restored":
         this.#finish(event.unit);
         break;
       case "run_activity":
@@ -85,7 +84,7 @@ export class RunProgress {
   }
 
   get total(): number {
-    return Math.max(this.head?.total ?? 0, this.finished);
+    return Math.max(this.run?.plan.total ?? 0, this.finished);
   }
 
   /** Units that the headline counts: those with a mark, and failures that count as not passed. */
@@ -114,16 +113,16 @@ export class RunProgress {
 
   /** Seconds that are probably left; null until enough units have shown how long they take. */
   estimateSec(nowMs: number): number | null {
-    if (!this.head || this.finished < etaNeeds || this.stopping || this.isPaused) return null;
+    if (!this.run || this.finished < etaNeeds || this.stopping || this.isPaused) return null;
     const each = this.#durationSec / this.finished;
     const left = this.total - this.finished;
     let work = Math.max(0, left - this.running.size) * each;
     for (const unit of this.running.values()) work += Math.max(0, each - (nowMs - unit.startedMs) / 1000);
-    return work / Math.max(1, Math.min(this.head.concurrency, left));
+    return work / Math.max(1, Math.min(this.run.plan.concurrency, left));
   }
 
   #start(key: string, labels: Readonly<Record<string, string>>, nowMs: number): void {
-    const names = this.head ? unitNames(labels, this.head.shape) : { full: "", short: "" };
+    const names = this.run ? unitNames(labels, this.run.shape) : { full: "", short: "" };
     const name = names.full || plainText(key);
     const shortName = names.short || name;
     this.longestName = Math.max(this.longestName, displayWidth(name));
@@ -148,16 +147,16 @@ export class RunProgress {
     this.running.delete(unit.key);
     this.finished++;
     this.#durationSec += unit.durationSec;
-    if (unit.cost === null) this.unknownCosts++;
-    else this.costUsd += unit.cost;
-    const mark = this.head ? findMark(unit, this.head.shape.markName) : null;
+    if (unit.spendUsd === null) this.unknownCosts++;
+    else this.costUsd += unit.spendUsd;
+    const mark = this.run ? scoreOf(unit, this.run.shape.scoreName) : null;
     if (mark === null) {
       if (unit.failure) this.failed++;
       if (unit.failure && exclusionOf(unit.failure) !== null) this.excluded++;
       return;
     }
     this.scored++;
-    if (mark >= (this.head?.shape.passAt ?? 1)) this.passed++;
+    if (mark >= (this.run?.shape.passAt ?? 1)) this.passed++;
     this.#markSum += mark;
     this.#markMin = Math.min(this.#markMin, mark);
     this.#markMax = Math.max(this.#markMax, mark);

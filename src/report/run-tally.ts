@@ -1,5 +1,5 @@
-import { exclusionOf, type Blame, type RunShape, type Unit, type UnitFailure } from "../store/run.ts";
-import { causeOf } from "./failure-cause.ts";
+import { exclusionOf, scoreOf, type Failure, type FailureCause, type RunShape, type Unit } from "../store/run.ts";
+import { originOf } from "./failure-origin.ts";
 
 /** Units that ended with one type of failure. */
 export interface FailureCount {
@@ -47,7 +47,7 @@ export interface GroupTally {
   /** Attempts by item that failed through a fault of their own and have no mark. */
   readonly missed: Map<string, number>;
   /** The same as `marks` of every other mark of the run. */
-  readonly otherMarks: Map<string, Map<string, number[]>>;
+  readonly otherScores: Map<string, Map<string, number[]>>;
   /** Of the units that reached a phase, if they have phases at all. */
   readonly durations: number[];
   readonly phases: Map<string, number[]>;
@@ -65,7 +65,8 @@ export class RunTally {
   readonly shape: RunShape;
   readonly groups = new Map<string, GroupTally>();
   readonly failures = new Map<string, FailureTally>();
-  readonly blame = new Map<Blame, number>();
+  /** Failed units by cause. */
+  readonly causes = new Map<FailureCause, number>();
   readonly warnings = new Map<string, WarningCount>();
   /** How often each label was given, by the mark it goes with. */
   readonly labels = new Map<string, Map<string, number>>();
@@ -78,7 +79,7 @@ export class RunTally {
 
   add(unit: Unit): void {
     const group = this.#groupOf(unit.labels);
-    const mark = findMark(unit, this.shape.markName);
+    const mark = scoreOf(unit, this.shape.scoreName);
     const item = unit.labels[this.shape.itemLabel] ?? unit.key;
     group.finished++;
     if (mark !== null) {
@@ -90,14 +91,14 @@ export class RunTally {
       if (reason === null) group.missed.set(item, (group.missed.get(item) ?? 0) + 1);
       else group.excluded.set(reason, (group.excluded.get(reason) ?? 0) + 1);
     }
-    for (const name of this.shape.otherMarks ?? []) {
-      const other = findMark(unit, name);
+    for (const name of this.shape.otherScores ?? []) {
+      const other = scoreOf(unit, name);
       if (other === null) continue;
-      entryOf(entryOf(group.otherMarks, name, newMarks), item, newList).push(other);
+      entryOf(entryOf(group.otherScores, name, newMarks), item, newList).push(other);
     }
     if (unit.failure) {
-      const { type, blame } = unit.failure;
-      if (blame !== undefined) this.blame.set(blame, (this.blame.get(blame) ?? 0) + 1);
+      const { type, cause } = unit.failure;
+      this.causes.set(cause, (this.causes.get(cause) ?? 0) + 1);
       const all = entryOf(this.failures, type, () => ({ count: 0, scored: 0, causes: new Map(), otherUnits: 0 }));
       countFailure(all, mark !== null);
       countCause(all, unit.failure, unit.key);
@@ -106,13 +107,13 @@ export class RunTally {
         mark !== null,
       );
     }
-    for (const { name, label } of unit.marks) if (label !== undefined) this.#countLabel(name, label);
-    if (unit.isUntrusted === true) {
+    for (const { name, label } of unit.scores) if (label !== undefined) this.#countLabel(name, label);
+    if (unit.untrusted.length > 0) {
       group.untrusted++;
       if (mark !== null && mark >= this.shape.passAt) group.untrustedPasses++;
     }
-    if (unit.cost === null) group.unknownCosts++;
-    else group.costUsd += unit.cost;
+    if (unit.spendUsd === null) group.unknownCosts++;
+    else group.costUsd += unit.spendUsd;
     if (unit.tries > 1) {
       group.retriedUnits++;
       group.retries += unit.tries - 1;
@@ -143,12 +144,6 @@ export class RunTally {
   }
 }
 
-/** The mark a run is about, if the unit has it as a real number. */
-export function findMark(unit: Unit, name: string): number | null {
-  const value = unit.marks.find((mark) => mark.name === name)?.value ?? null;
-  return value !== null && Number.isFinite(value) ? value : null;
-}
-
 /** One string for the row that labels belong to. */
 export function groupKey(labels: Readonly<Record<string, string>>, shape: RunShape): string {
   return JSON.stringify(shape.groupBy.map((label) => labels[label] ?? ""));
@@ -174,7 +169,7 @@ export function createGroup(labels: Readonly<Record<string, string>>): GroupTall
     retries: 0,
     marks: new Map(),
     missed: new Map(),
-    otherMarks: new Map(),
+    otherScores: new Map(),
     durations: [],
     phases: new Map(),
     failures: new Map(),
@@ -207,11 +202,11 @@ function countFailure(entry: FailureCount, scored: boolean): void {
   if (scored) entry.scored++;
 }
 
-function countCause(tally: FailureTally, { message, cause }: UnitFailure, example: string): void {
-  const origin = cause ?? null;
-  const key = JSON.stringify([origin, causeOf(message)]);
+function countCause(tally: FailureTally, failure: Failure, example: string): void {
+  const origin = originOf(failure);
+  const key = `${origin} ${failure.fingerprint}`;
   const known = tally.causes.get(key);
   if (known) known.count++;
   else if (tally.causes.size >= mostCauses) tally.otherUnits++;
-  else tally.causes.set(key, { count: 1, origin, firstMessage: message.slice(0, longestText), example });
+  else tally.causes.set(key, { count: 1, origin, firstMessage: failure.message.slice(0, longestText), example });
 }

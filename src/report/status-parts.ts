@@ -23,8 +23,8 @@ export function statusParts(progress: RunProgress, style: Style): Cell[] {
 }
 
 /** `pass 65% (13 of 20)` */
-function headlineParts({ passed, counted, head }: RunProgress): Cell[] {
-  if (counted === 0 || head === null || head.shape.markName === "") return [];
+function headlineParts({ passed, counted, run }: RunProgress): Cell[] {
+  if (counted === 0 || run === null || run.shape.scoreName === "") return [];
   return [{ text: `pass ${percentText(passed / counted)} (${groupDigits(passed)} of ${groupDigits(counted)})` }];
 }
 
@@ -35,7 +35,7 @@ export function stoppingText(running: number, noun: string, isTerminating: boole
 }
 
 function metricParts(progress: RunProgress): Cell[] {
-  return (progress.head?.metrics ?? []).flatMap((name) => {
+  return (progress.run?.plan.metrics ?? []).flatMap((name) => {
     const value = progress.metric(name);
     return value === null ? [] : [{ text: `${plainText(name)} ${markText(value)}` }];
   });

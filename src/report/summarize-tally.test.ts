@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { RunTally } from "./run-tally.ts";
-import type { Blame } from "../store/run.ts";
 import { summarizeTally } from "./summarize-tally.ts";
-import { sampleHead, sampleUnit, type SampleUnit } from "./testing/sample-run.ts";
+import { sampleRun, sampleUnit, type SampleUnit } from "./testing/sample-run.ts";
 
 const timeout = { type: "agent_execution_timeout", message: "too long" };
 
-function summarize(units: readonly SampleUnit[], changes: Parameters<typeof sampleHead>[0] = {}) {
-  const head = sampleHead({ total: units.length, ...changes });
+function summarize(units: readonly SampleUnit[], changes: Parameters<typeof sampleRun>[0] = {}) {
+  const head = sampleRun({ total: units.length, ...changes });
   const tally = new RunTally(head.shape);
   for (const unit of units) tally.add(sampleUnit(unit));
   return summarizeTally(tally, head);
@@ -33,11 +32,9 @@ describe("summarizeTally", () => {
     expect(overall).toMatchObject({ planned: 10, finished: 9, scored: 8, failed: 1, skipped: 1, coverage: 0.8 });
     expect(overall.marks).toMatchObject({ passed: 6, passRate: 0.75, meanMark: 6.5 / 8 });
     expect(overall.marks.headline).toMatchObject({ passed: 6, counted: 9, rate: 6 / 9 });
-    const excluded = ["infrastructure", "configuration", "rollout", "nobody"].map((blame, index) => ({
-      task: `e${index}`,
-      failure: { ...timeout, blame: blame as Blame },
-    }));
-    const refused = { task: "r", failure: { type: "task_invalid", message: "", blame: "task" as const } };
+    const causes = ["infrastructure", "configuration", "rollout", "cancelled"] as const;
+    const excluded = causes.map((cause, index) => ({ task: `e${index}`, failure: { ...timeout, cause } }));
+    const refused = { task: "r", failure: { type: "task_invalid", message: "", cause: "task" as const } };
     const fuller = summarize([...passed, ...missed, ...failed, ...excluded, refused], { total: 20 }).overall;
     expect(fuller.marks.headline).toEqual(overall.marks.headline);
     expect(fuller.excluded.map(({ reason }) => reason)).toEqual([
@@ -50,7 +47,10 @@ describe("summarizeTally", () => {
   });
 
   test("untrusted passes count, and are counted apart", () => {
-    const { overall } = summarize([{ isUntrusted: true }, { task: "b", reward: 0, isUntrusted: true }]);
+    const { overall } = summarize([
+      { untrusted: ["a tool was changed"] },
+      { task: "b", reward: 0, untrusted: ["a tool was changed"] },
+    ]);
     expect(overall).toMatchObject({ untrusted: 2, untrustedPasses: 1 });
     expect(overall.marks.headline).toMatchObject({ passed: 1, counted: 2 });
   });
@@ -108,14 +108,14 @@ describe("summarizeTally", () => {
 
   test("an attempt that failed has not passed for pass@k, unless infrastructure is to answer for it", () => {
     const units = [1, 2, 3, 4].flatMap((attempt) => [
-      { attempt, ...(attempt > 2 ? { failure: { ...timeout, blame: "agent" as const } } : {}) },
+      { attempt, ...(attempt > 2 ? { failure: { ...timeout, cause: "agent" as const } } : {}) },
       { task: "other", attempt },
     ]);
     const { marks } = summarize(units).overall;
     expect(marks.passAtK.map(({ k }) => k)).toEqual([1, 2, 4]);
     expect(marks.passHatK[1]?.value).toBeCloseTo((1 / 6 + 1) / 2, 12);
     const excused = units.map((unit) =>
-      "failure" in unit ? { ...unit, failure: { ...timeout, blame: "infrastructure" as const } } : unit,
+      "failure" in unit ? { ...unit, failure: { ...timeout, cause: "infrastructure" as const } } : unit,
     );
     expect(summarize(excused).overall.marks.passHatK.at(-1)).toEqual({ k: 2, value: 1 });
   });
@@ -170,7 +170,7 @@ describe("summarizeTally", () => {
   test("the infrastructure's failures are told from others with the same message", () => {
     const { failures } = summarize([
       { failure: { ...timeout, cause: "infrastructure" } },
-      { task: "b", failure: { ...timeout, cause: null } },
+      { task: "b", failure: { ...timeout, cause: "agent" } },
       { task: "c", failure: timeout },
     ]);
     expect(failures[0]?.causes.map(({ count, origin }) => [count, origin])).toEqual([
@@ -191,7 +191,7 @@ describe("summarizeTally", () => {
   });
 
   test("unknown costs are counted apart from known ones", () => {
-    const { overall } = summarize([{ cost: 0.5 }, { task: "b", cost: null }, { task: "c", cost: 0.25 }]);
+    const { overall } = summarize([{ spendUsd: 0.5 }, { task: "b", spendUsd: null }, { task: "c", spendUsd: 0.25 }]);
     expect(overall.cost).toEqual({ usd: 0.75, unknownUnits: 1 });
   });
 

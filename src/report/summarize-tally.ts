@@ -1,7 +1,7 @@
 import { max, mean, min, sum } from "../analysis/aggregates.ts";
 import { quantiles } from "../analysis/quantile.ts";
 import { summarizeMarks, type ItemMarks, type MarksSummary } from "../analysis/summarize-marks.ts";
-import type { Blame, PlannedGroup, RunHead } from "../store/run.ts";
+import type { FailureCause, PlannedGroup, Run } from "../store/run.ts";
 import {
   createGroup,
   groupKey,
@@ -56,7 +56,7 @@ export interface GroupSummary {
   readonly skipped: number | null;
   readonly marks: MarksSummary;
   /** The run's other marks. */
-  readonly otherMarks: readonly { readonly name: string; readonly marks: MarksSummary }[];
+  readonly otherScores: readonly { readonly name: string; readonly marks: MarksSummary }[];
   /** The share of what was planned that has a mark. */
   readonly coverage: number | null;
   readonly metrics: readonly { readonly name: string; readonly value: number | null }[];
@@ -69,12 +69,12 @@ export interface GroupSummary {
 
 /** Everything a report says about a run, as plain JSON. */
 export interface RunSummary {
-  readonly run: RunHead;
+  readonly run: Run;
   readonly overall: GroupSummary;
   readonly groups: readonly GroupSummary[];
   readonly failures: readonly FailureDetails[];
-  /** Failed units by who is to answer for them, where they say so. */
-  readonly blame: readonly { readonly who: Blame; readonly count: number }[];
+  /** Failed units by cause. */
+  readonly causes: readonly { readonly cause: FailureCause; readonly count: number }[];
   readonly warnings: readonly WarningSummary[];
   /** How often each label was given, the most frequent first, by the mark it goes with. */
   readonly labels: readonly {
@@ -86,21 +86,22 @@ export interface RunSummary {
 }
 
 /** What a tally has counted so far, by row and overall; a row that was planned and never ran is there too. */
-export function summarizeTally(tally: RunTally, head: RunHead): RunSummary {
+export function summarizeTally(tally: RunTally, run: Run): RunSummary {
   const groups = [...tally.groups.values()];
   const finished = total(groups, (group) => group.finished);
-  const planned = new Map((head.groups ?? []).map((group) => [groupKey(group.labels, head.shape), group.total]));
-  const rows = orderRows(tally, head.groups ?? []).map((group) => {
+  const planned = new Map(run.plan.groups.map((group) => [groupKey(group.labels, run.shape), group.total]));
+  const rows = orderRows(tally, run.plan.groups).map((group) => {
     // When everything has finished, what has finished is the plan.
-    const known = planned.get(groupKey(group.labels, head.shape)) ?? (finished >= head.total ? group.finished : null);
-    return summarizeGroup([group], group.labels, known, head);
+    const known =
+      planned.get(groupKey(group.labels, run.shape)) ?? (finished >= run.plan.total ? group.finished : null);
+    return summarizeGroup([group], group.labels, known, run);
   });
   return {
-    run: head,
-    overall: summarizeGroup(groups, {}, Math.max(head.total, finished), head),
+    run,
+    overall: summarizeGroup(groups, {}, Math.max(run.plan.total, finished), run),
     groups: rows,
     failures: [...tally.failures].map(([type, failure]) => detailsOf(type, failure)).sort((a, b) => b.count - a.count),
-    blame: [...tally.blame].map(([who, count]) => ({ who, count })).sort((a, b) => b.count - a.count),
+    causes: [...tally.causes].map(([cause, count]) => ({ cause, count })).sort((a, b) => b.count - a.count),
     warnings: [...tally.warnings]
       .map(([text, { count, example }]) => ({ text, count, example }))
       .sort((a, b) => b.count - a.count),
@@ -122,13 +123,13 @@ function summarizeGroup(
   groups: readonly GroupTally[],
   labels: Readonly<Record<string, string>>,
   planned: number | null,
-  head: RunHead,
+  run: Run,
 ): GroupSummary {
   const finished = total(groups, (group) => group.finished);
   const scored = total(groups, (group) => group.scored);
   const failed = total(groups, (group) => group.failed);
   const unmarked = finished - scored - failed;
-  const marks = summarizeMarks(itemsOf(groups), head.shape.passAt);
+  const marks = summarizeMarks(itemsOf(groups), run.shape.passAt);
   const markable = planned === null ? 0 : Math.max(planned, finished) - unmarked;
   return {
     labels,
@@ -142,12 +143,12 @@ function summarizeGroup(
     excluded: excludedOf(groups),
     skipped: planned === null ? null : Math.max(0, planned - finished),
     marks,
-    otherMarks: (head.shape.otherMarks ?? []).map((name) => ({
+    otherScores: (run.shape.otherScores ?? []).map((name) => ({
       name,
-      marks: summarizeMarks(otherItemsOf(groups, name), head.shape.passAt),
+      marks: summarizeMarks(otherItemsOf(groups, name), run.shape.passAt),
     })),
     coverage: markable > 0 ? scored / markable : null,
-    metrics: head.metrics.map((name) => ({ name, value: metricOf(name, groups) })),
+    metrics: run.plan.metrics.map((name) => ({ name, value: metricOf(name, groups) })),
     failures: failuresOf(groups),
     cost: { usd: total(groups, (group) => group.costUsd), unknownUnits: total(groups, (group) => group.unknownCosts) },
     retries: { units: total(groups, (group) => group.retriedUnits), total: total(groups, (group) => group.retries) },
@@ -189,8 +190,8 @@ function* itemsOf(groups: readonly GroupTally[]): Iterable<ItemMarks> {
 }
 
 function* otherItemsOf(groups: readonly GroupTally[], name: string): Iterable<ItemMarks> {
-  for (const { otherMarks } of groups)
-    for (const [item, values] of otherMarks.get(name) ?? []) yield { item, values, cluster: item };
+  for (const { otherScores } of groups)
+    for (const [item, values] of otherScores.get(name) ?? []) yield { item, values, cluster: item };
 }
 
 const aggregates = new Map<string, (values: readonly number[]) => number | null>([

@@ -1,7 +1,7 @@
 import type { Interval } from "../analysis/interval.ts";
 import { max } from "../analysis/aggregates.ts";
 import { fitMiddle, plainText } from "../base/terminal-text.ts";
-import type { RunShape, WholeMark } from "../store/run.ts";
+import type { RunShape, Score } from "../store/run.ts";
 import { intervalBar, paintBar } from "./interval-bar.ts";
 import { costText, durationFormat, groupDigits, markText, percentText } from "./number-text.ts";
 import type { Style } from "./style.ts";
@@ -39,7 +39,7 @@ function markColumns(table: RowTable, columns: number): Column[] {
           { ...column(`pass@${k}`, (row) => ratio(valueAt(row.marks.passAtK, k))), drop: 40 },
           { ...column(`pass^${k}`, (row) => ratio(valueAt(row.marks.passHatK, k))), drop: 40 },
         ]),
-    ...(rows.some((row) => row.cost.usd > 0 || (row.cost.unknownUnits > 0 && shape.tellsCost !== false))
+    ...(rows.some((row) => row.cost.usd > 0 || (row.cost.unknownUnits > 0 && shape.showsCost !== false))
       ? [costColumn(table)]
       : []),
     medianColumn(table),
@@ -48,7 +48,7 @@ function markColumns(table: RowTable, columns: number): Column[] {
 
 /** A lone scorer with grades leads with its mean; everything else with the share that passes. */
 function leadsWithMean({ rows, shape }: RowTable): boolean {
-  const isLone = shape.isScore === true && (shape.otherMarks ?? []).length === 0;
+  const isLone = shape.isScore === true && (shape.otherScores ?? []).length === 0;
   return isLone && rows.some((row) => row.marks.isGraded);
 }
 
@@ -81,7 +81,7 @@ function secondColumns(table: RowTable, isMean: boolean): Column[] {
 
 function passColumn({ shape, style, column }: RowTable): Column {
   // The name is cut where the whole title would push out what it stands over.
-  const rule = `${fitMiddle(plainText(shape.markName), 24)} ${style.signs.atLeast} ${shape.passAt}`;
+  const rule = `${fitMiddle(plainText(shape.scoreName), 24)} ${style.signs.atLeast} ${shape.passAt}`;
   return column(shape.isScore === true ? `pass (${rule})` : "pass", (row) => ratio(row.marks.headline.rate));
 }
 
@@ -90,7 +90,7 @@ function passIntervalColumn({ style, column }: RowTable): Column {
 }
 
 function meanColumn({ shape, column }: RowTable): Column {
-  return column(`mean ${plainText(shape.markName)}`, (row) => number(row.marks.meanMark, markText));
+  return column(`mean ${plainText(shape.scoreName)}`, (row) => number(row.marks.meanMark, markText));
 }
 
 function meanIntervalColumn({ style, column }: RowTable): Column {
@@ -105,7 +105,7 @@ function countColumns(table: RowTable): Column[] {
       text: groupDigits(row.failed),
       paint: row.failed > 0 ? style.red : undefined,
     })),
-    ...(table.shape.tellsCost === false ? [] : [costColumn(table)]),
+    ...(table.shape.showsCost === false ? [] : [costColumn(table)]),
     medianColumn(table),
   ];
 }
@@ -121,7 +121,8 @@ function medianColumn(table: RowTable): Column {
 
 /** The table of the metrics that were asked for, with the rows of the results. */
 export function renderMetrics(summary: RunSummary, columns: number, style: Style): string[] {
-  const { shape, metrics } = summary.run;
+  const { shape, plan } = summary.run;
+  const { metrics } = plan;
   if (metrics.length === 0 || summary.overall.scored === 0) return [];
   const table = planRows(summary, style);
   const nameOf = (row: GroupSummary): string =>
@@ -130,7 +131,7 @@ export function renderMetrics(summary: RunSummary, columns: number, style: Style
     row.metrics.find((metric) => metric.name === name)?.value ?? null;
   return renderTable(
     [
-      { ...table.column(plainText(shape.markName), nameOf), ...nameLook },
+      { ...table.column(plainText(shape.scoreName), nameOf), ...nameLook },
       ...metrics.map((name) => table.column(plainText(name), (row) => number(valueOf(row, name), markText))),
     ],
     columns,
@@ -141,9 +142,9 @@ export function renderMetrics(summary: RunSummary, columns: number, style: Style
 /** The table of all marks of a run that has several: a row for each, and one for each group of it. */
 export function renderMarks(summary: RunSummary, columns: number, style: Style): string[] {
   const { shape } = summary.run;
-  if ((shape.otherMarks ?? []).length === 0 || summary.overall.finished === 0) return [];
+  if ((shape.otherScores ?? []).length === 0 || summary.overall.finished === 0) return [];
   const rows = summary.groups.flatMap((group) =>
-    [{ name: shape.markName, marks: group.marks }, ...group.otherMarks].map((row) => ({ ...row, group })),
+    [{ name: shape.scoreName, marks: group.marks }, ...group.otherScores].map((row) => ({ ...row, group })),
   );
   const column = (title: string, cell: (row: MarkRow) => Cell | string | null): Column => ({
     title,
@@ -180,10 +181,10 @@ function meanBar({ meanMark, meanMarkInterval }: MarkRow["marks"], cells: number
   return { text: intervalBar(low, high, meanMark, cells, style), paint: (bar) => paintBar(bar, style, style.cyan) };
 }
 
-/** What was said of the run as a whole, a line for each. */
-export function renderWholeMarks(marks: readonly WholeMark[], columns: number, style: Style): string[] {
+/** The scores of the run as a whole, a line for each. */
+export function renderRunScores(marks: readonly Score[], columns: number, style: Style): string[] {
   if (marks.length === 0) return [];
-  const column = (title: string, cell: (mark: WholeMark) => string | null): Column => ({
+  const column = (title: string, cell: (mark: Score) => string | null): Column => ({
     title,
     align: "left",
     cells: marks.map((mark) => toCell(cell(mark), false, style)),
@@ -191,12 +192,17 @@ export function renderWholeMarks(marks: readonly WholeMark[], columns: number, s
   return renderTable(
     [
       { ...column("of the whole run", ({ name }) => plainText(name)), ...nameLook },
-      { ...column("mark", ({ value }) => number(value, markText)), align: "right" },
-      { ...column("", ({ note }) => plainText(note ?? "")), drop: 1 },
+      { ...column("score", ({ value }) => number(value, markText)), align: "right" },
+      { ...column("", (score) => plainText(noteOf(score))), drop: 1 },
     ],
     columns,
     style.dim,
   );
+}
+
+/** Why there is no score, or what is said of it. */
+function noteOf({ label, reason, error }: Score): string {
+  return error ?? [label, reason].filter((text) => text !== undefined && text !== "").join("; ");
 }
 
 /** The rows of a summary, and columns that each show one thing about all of them. */
@@ -320,8 +326,8 @@ function excludedCell({ excluded }: GroupSummary, style: Style): Cell | null {
 }
 
 /** Returns false for a run in which nobody gives marks. */
-export function isMarked({ scored, unmarked }: GroupSummary, { markName }: RunShape): boolean {
-  return scored > 0 || (unmarked === 0 && markName !== "");
+export function isMarked({ scored, unmarked }: GroupSummary, { scoreName }: RunShape): boolean {
+  return scored > 0 || (unmarked === 0 && scoreName !== "");
 }
 
 /** `infrastructure`, or `2 infrastructure, 1 cancelled` when there are several reasons. */

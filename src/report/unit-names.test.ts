@@ -5,7 +5,7 @@ import { unitNames } from "./unit-names.ts";
 const shape: RunShape = {
   groupBy: ["agent", "dataset"],
   itemLabel: "task",
-  markName: "reward",
+  scoreName: "reward",
   passAt: 1,
   unitNoun: "trial",
 };

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../base/json.ts";
-import type { Page, PageWish } from "./store.ts";
+import type { Page, PageRequest } from "./store.ts";
 
 /** One input of a dataset as it stands at some version. */
 export interface DatasetItem {
@@ -92,19 +92,19 @@ export interface DatasetStore {
   /** By id or by name. */
   find(idOrName: string): Promise<DatasetRecord | null>;
   /** By name. */
-  list(wish: PageWish<string>): Promise<Page<DatasetRecord, string>>;
+  list(wish: PageRequest<string>): Promise<Page<DatasetRecord, string>>;
   update(datasetId: string, traits: Partial<DatasetTraits>): Promise<DatasetRecord>;
   /** With all its versions; runs on it stay, and keep what they ran on. */
   remove(datasetId: string): Promise<void>;
   /** A name for a new dataset that somebody else took before the commit is no error: the write goes into that one. */
   openWrite(wish: WriteWish): Promise<DatasetWrite>;
   /** Newest first: `after` is the last version seen. */
-  versions(datasetId: string, wish: PageWish): Promise<Page<DatasetVersion>>;
+  versions(datasetId: string, wish: PageRequest): Promise<Page<DatasetVersion>>;
   version(datasetId: string, version: number): Promise<DatasetVersion | null>;
   /** In the order in which items came in first. */
-  items(datasetId: string, version: number, wish: PageWish): Promise<Page<DatasetItem>>;
+  items(datasetId: string, version: number, wish: PageRequest): Promise<Page<DatasetItem>>;
   item(datasetId: string, version: number, itemId: string): Promise<DatasetItem | null>;
   /** Newest first. */
   history(datasetId: string, itemId: string): Promise<readonly ItemEdition[]>;
-  diff(datasetId: string, from: number, to: number, wish: PageWish): Promise<Page<ItemChange>>;
+  diff(datasetId: string, from: number, to: number, wish: PageRequest): Promise<Page<ItemChange>>;
 }

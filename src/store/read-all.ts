@@ -1,6 +1,6 @@
 import type { Page } from "./store.ts";
 
-/** Everything there is, page by page. */
+/** Reads every page of a list. */
 export async function readAll<Entry, Cursor>(
   read: (after: Cursor | null) => Promise<Page<Entry, Cursor>>,
 ): Promise<Entry[]> {

@@ -1,7 +1,7 @@
 import { RolloutError } from "../base/rollout-error.ts";
 import type { OpenStoreOptions, Store } from "./store.ts";
 
-/** Opens the store at a location; the caller disposes it. */
+/** Opens the store at a location. The caller disposes of it. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { location } = options;
   if (location === "memory:" || location === ":memory:") {
@@ -13,7 +13,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const [, scheme] = /^([a-z][\w+.-]*):\/\//i.exec(location) ?? [];
   if (scheme !== undefined)
     throw new RolloutError("usage_invalid", `a store cannot be at ${scheme}://`, {
-      hint: "it is a file, postgres://USER@HOST/DATABASE or memory:",
+      hint: "use a file, postgres://USER@HOST/DATABASE or memory:",
     });
   return (await import("./sqlite/open-sqlite-store.ts")).openSqliteStore(options);
 }

@@ -1,87 +1,170 @@
-import type { JsonObject } from "../base/json.ts";
+import type { Interval } from "../analysis/interval.ts";
+import type { GitState } from "../base/git-state.ts";
+import type { Json, JsonObject } from "../base/json.ts";
 
-/** What all three doors share: a run is a set of units, each marked or failed. Doors map their own words to these. */
+/** The feature that made a run. */
 export type RunKind = "job" | "dataset" | "experiment";
 
-/** A number somebody gave a unit: a reward, a score. Null means that it was not marked. */
-export interface Mark {
-  readonly name: string;
-  readonly value: number | null;
-  /** What it is called beside its number. */
-  readonly label?: string | undefined;
-}
+/**
+ * `interrupted`: the process died before the run ended. `failed`: an error ended the run early.
+ * A run whose units all failed is `completed`.
+ */
+export const runStatuses = [
+  "running",
+  "paused",
+  "completed",
+  "cancelled",
+  "budget_exhausted",
+  "interrupted",
+  "failed",
+] as const;
 
-/** Who is to answer for a failure; `nobody` for one that was asked for. */
-export type Blame = "agent" | "task" | "executor" | "configuration" | "infrastructure" | "rollout" | "nobody";
+export type RunStatus = (typeof runStatuses)[number];
 
-/** What a unit honestly ended with instead of a mark. */
-export interface UnitFailure {
+/** Where a failure comes from. Failures of `agent`, `task` and `executor` count as not passed, the others are left out. */
+export const failureCauses = [
+  "agent",
+  "task",
+  "executor",
+  "configuration",
+  "infrastructure",
+  "rollout",
+  "cancelled",
+] as const;
+
+export type FailureCause = (typeof failureCauses)[number];
+
+/** Why a unit has no result. `createFailure` makes one. */
+export interface Failure {
+  /** `agent_execution_timeout`, `target_failed`, … */
   readonly type: string;
   readonly message: string;
-  /** `infrastructure`, or `configuration`, when neither what was measured nor its task is to blame. */
-  readonly cause?: string | null | undefined;
-  readonly blame?: Blame | undefined;
+  /** The phase that was running; null if there was none. */
+  readonly phase: string | null;
+  readonly cause: FailureCause;
+  /** Equal for failures that differ only in numbers, paths, quoted text and times. */
+  readonly fingerprint: string;
 }
 
-const countedBlames: readonly Blame[] = ["agent", "task", "executor"];
-// The unit never ran, although its task is to blame.
-const refusedTypes: readonly string[] = ["task_invalid", "task_not_found"];
-
-/** Returns why a failed unit is left out of the headline; null for a failure that counts as not passed. */
-export function exclusionOf({ type, blame = "agent" }: UnitFailure): string | null {
-  if (refusedTypes.includes(type)) return type;
-  if (countedBlames.includes(blame)) return null;
-  return blame === "nobody" ? "cancelled" : blame;
+/** A number that a verifier, a scorer or an evaluator gave a unit. */
+export interface Score {
+  readonly name: string;
+  /** Null if no score was given. */
+  readonly value: number | null;
+  /** A word for the value: `correct`. */
+  readonly label?: string | undefined;
+  readonly reason?: string | undefined;
+  /** Why the scorer failed. */
+  readonly error?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
 }
 
 export interface UnitPhase {
   readonly name: string;
-  /** Null when the phase was not reached. */
+  /** Null if the phase was not reached. */
   readonly durationSec: number | null;
 }
 
-/** One finished unit: a trial, an item, an example with its repetition. */
-export interface Unit {
-  readonly key: string;
-  /** Where it belongs: `{ agent, dataset, task, attempt }` for a trial. */
-  readonly labels: Readonly<Record<string, string>>;
-  readonly marks: readonly Mark[];
-  readonly failure: UnitFailure | null;
-  readonly phases: readonly UnitPhase[];
-  readonly durationSec: number;
-  /** US dollars; null when unknown. */
-  readonly cost: number | null;
-  readonly tries: number;
-  /** What came out of it, as JSON; absent where a unit has no output of its own. */
-  readonly outputJson?: string | undefined;
-  /** Somebody found a reason not to rely on its marks. */
-  readonly isUntrusted?: boolean | undefined;
-  readonly warnings: readonly string[];
+/** What a model was asked for and what it cost; null for what is unknown. */
+export interface Usage {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly costUsd: number | null;
 }
 
-/** How a report should lay a run out. */
+/** A file of a unit. */
+export interface Artifact {
+  /** Unique in its unit: `command/stdout.txt`. */
+  readonly name: string;
+  readonly size: number;
+  readonly mediaType: string;
+}
+
+/** A value that was too large to be returned with its unit. */
+export interface Truncation {
+  readonly field: "input" | "expected" | "output";
+  /** The size of its JSON. */
+  readonly bytes: number;
+  /** The artifact that holds all of it. */
+  readonly artifact: string;
+}
+
+/** `cancelled`: the end of the run cut the unit off, and it runs again when the run is resumed. */
+export const unitStatuses = ["completed", "failed", "cancelled"] as const;
+
+export type UnitStatus = (typeof unitStatuses)[number];
+
+interface UnitFacts {
+  /** Its place in the plan of the run, from 0. */
+  readonly index: number;
+  /** Unique in the run: `agent/dataset/task__1`, `item-7#2`. */
+  readonly key: string;
+  /** `{ agent, dataset, task, attempt }` for a trial. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: UnitStatus;
+  /** In order; empty for a feature without phases. */
+  readonly phases: readonly UnitPhase[];
+  readonly usage: Usage | null;
+  /** Everything the unit cost, in US dollars; null when unknown. */
+  readonly spendUsd: number | null;
+  /** 1 + retries. */
+  readonly tries: number;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** Milliseconds since the epoch; null when only the duration is known. */
+  readonly endedAt: number | null;
+  readonly durationSec: number;
+}
+
+/** One finished unit: a trial, an item, or an example with its repetition. */
+export interface Unit extends UnitFacts {
+  readonly scores: readonly Score[];
+  readonly failure: Failure | null;
+  readonly input?: Json | undefined;
+  readonly expected?: Json | undefined;
+  readonly output?: Json | undefined;
+  /** Values that were cut; `RunSource.unit` cuts values of more than 64 KB. */
+  readonly truncated?: readonly Truncation[] | undefined;
+  readonly artifacts: readonly Artifact[];
+  readonly warnings: readonly string[];
+  /** Reasons not to trust the scores; empty if there are none. */
+  readonly untrusted: readonly string[];
+  /** Facts of one feature only, with names in snake_case. */
+  readonly details: JsonObject;
+}
+
+/** A unit without its texts, for tables: at most about 1 KB. */
+export interface UnitRow extends UnitFacts {
+  readonly scores: readonly { readonly name: string; readonly value: number | null }[];
+  readonly failure: Omit<Failure, "message"> | null;
+  readonly isUntrusted: boolean;
+  readonly warningCount: number;
+  readonly artifactCount: number;
+}
+
+/** How reports lay out a run. */
 export interface RunShape {
   /** Labels that make a row of the table, in order: `["agent", "dataset"]`. */
   readonly groupBy: readonly string[];
   /** The label that names what is measured: `task`. Intervals treat it as the unit of analysis. */
   readonly itemLabel: string;
-  /** The mark the run is about: `reward`. */
-  readonly markName: string;
-  /** What else a unit is marked with; each gets a row of its own. */
-  readonly otherMarks?: readonly string[] | undefined;
-  /** False where most units cost nothing that anybody could know: only costs that are known are told. */
-  readonly tellsCost?: boolean | undefined;
-  /** A mark of at least this passes. */
+  /** The score the run is about: `reward`. Empty if nothing is scored. */
+  readonly scoreName: string;
+  /** Further scores of a unit; each gets a row of its own. */
+  readonly otherScores?: readonly string[] | undefined;
+  /** False where most units have no known cost: only known costs are shown. Default: true. */
+  readonly showsCost?: boolean | undefined;
+  /** A score of at least this passes. */
   readonly passAt: number;
-  /** The mark is a scorer's: a report says what passes, and puts the mean of one with grades first. */
+  /** The score comes from a scorer: reports name the passing score and print the mean of a graded one first. */
   readonly isScore?: boolean | undefined;
-  /** How many items the units are repeats of; absent where each unit is an item of its own. */
+  /** The number of items when units are repeats of items. */
   readonly itemCount?: number | undefined;
-  /** What one unit is called: `trial`. */
+  /** `trial`, `item`, … */
   readonly unitNoun: string;
 }
 
-/** A row of the report as planned, so that one that never ran a unit is still seen. */
+/** A planned row of the report, so that a row without a finished unit is shown too. */
 export interface PlannedGroup {
   readonly labels: Readonly<Record<string, string>>;
   readonly total: number;
@@ -89,96 +172,175 @@ export interface PlannedGroup {
 
 /** One limit of a run's budget, before the first unit starts. */
 export interface PlannedBudget {
-  /** As the job file calls it: `cost_usd`. */
+  /** The key in the job file: `cost_usd`. */
   readonly name: string;
   readonly limit: number;
-  /** In earlier sessions. */
+  /** Spent in earlier sessions. */
   readonly spent: number;
-  /** The most that the known part may come to; null when nothing is known. */
+  /** Upper bound of the known part; null when nothing is known. */
   readonly atMost: number | null;
-  /** What that does not count, because nobody knows it ahead. */
+  /** What the bound leaves out because it is unknown in advance. */
   readonly unknown: readonly string[];
 }
 
-export interface RunHead {
+export interface RunPlan {
+  /** Units in total. */
+  readonly total: number;
+  readonly concurrency: number;
+  /** In display order. */
+  readonly groups: readonly PlannedGroup[];
+  readonly budget: readonly PlannedBudget[];
+  /** Aggregates to show: `mean`, `sum`, `min`, `max`. */
+  readonly metrics: readonly string[];
+}
+
+/** A stretch of time in which a process worked on a run. */
+export interface RunSession {
+  readonly startedAt: number;
+  /** Null while it runs, and if its process died. */
+  readonly endedAt: number | null;
+  readonly durationSec: number;
+}
+
+export interface RunCounts {
+  readonly finished: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly untrusted: number;
+}
+
+/** The number people read first, with its interval and denominator. */
+export interface RunHeadline {
+  /** `reward`, or the name of the first scorer. */
+  readonly score: string;
+  /** `mean` for a score with values between 0 and 1, or others. */
+  readonly measure: "pass_rate" | "mean";
+  /** Null if nothing counts. */
+  readonly value: number | null;
+  readonly interval: Interval | null;
+  readonly passed: number;
+  readonly counted: number;
+  /** Finished units that do not count, by reason: `infrastructure`, `cancelled`, … */
+  readonly excluded: Readonly<Record<string, number>>;
+}
+
+/** The headline of one row of the report. */
+export interface RunGroup {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly headline: RunHeadline;
+}
+
+export interface RunDataset {
+  readonly name: string;
+  /** In the store; null elsewhere. */
+  readonly id: string | null;
+  readonly version: string | null;
+}
+
+/** A job, a dataset run or an experiment, without its units. */
+export interface Run {
   readonly id: string;
   readonly kind: RunKind;
   readonly name: string;
-  readonly total: number;
-  /** The rows in the order to show them; absent when the plan is not known ahead. */
-  readonly groups?: readonly PlannedGroup[] | undefined;
-  readonly concurrency: number;
-  /** Empty without one. */
-  readonly budget?: readonly PlannedBudget[] | undefined;
-  readonly shape: RunShape;
-  /** Aggregates to show live: `mean`, `sum`, `min`, `max`. */
-  readonly metrics: readonly string[];
-  /** What it was given; absent where there is no such thing. */
-  readonly params?: JsonObject | undefined;
-  /** Where its files are, as a person would type it. */
-  readonly location: string;
-}
-
-/** `unfinished` is said of a run that is looked at while it runs, or whose process died. */
-export type RunStatus = "completed" | "cancelled" | "budget_exhausted" | "unfinished";
-
-/** A mark of a run as a whole; `note` is its reason, or why there is none. */
-export interface WholeMark extends Mark {
-  readonly note: string | null;
-}
-
-export interface RunTail {
+  readonly description: string | null;
   readonly status: RunStatus;
-  readonly skipped: number;
-  /** It came to its end, and every unit failed. */
-  readonly hasFailed?: boolean | undefined;
-  readonly durationSec: number;
-  /** How often the run was taken up; its duration is that of all of them. */
-  readonly sessions: number;
-  /** What was said of the run as a whole. */
-  readonly wholeMarks?: readonly WholeMark[] | undefined;
-  /** What else people should know of it, a line each. */
-  readonly notes?: readonly string[] | undefined;
-  /** Commands worth typing next. */
-  readonly next: readonly string[];
+  /** Something is left to do: units that did not run, or that can be run again. */
+  readonly isResumable: boolean;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Null until the last session ends. */
+  readonly endedAt: number | null;
+  readonly sessions: readonly RunSession[];
+  /** The process that works on the run; null if none does. */
+  readonly owner: { readonly pid: number; readonly hostname: string } | null;
+  readonly shape: RunShape;
+  readonly plan: RunPlan;
+  readonly counts: RunCounts;
+  /** Null if nothing is scored. */
+  readonly headline: RunHeadline | null;
+  /** The headlines of rows, where a run has several. */
+  readonly groups: readonly RunGroup[];
+  /** Known costs of all units, in US dollars. */
+  readonly spendUsd: number;
+  /** Units whose cost is unknown. */
+  readonly unknownSpends: number;
+  /** Scores of the run as a whole. */
+  readonly scores: readonly Score[];
+  /** What was run: agents, the target, the experiment. */
+  readonly targets: readonly string[];
+  readonly datasets: readonly RunDataset[];
+  /** The directory or the store that holds the run, as a person would type it. */
+  readonly location: string;
+  readonly params: JsonObject;
+  readonly tags: Readonly<Record<string, string>>;
+  /** The state of the working directory when the run was created; null outside a git repository. */
+  readonly git: GitState | null;
+  readonly rolloutVersion: string;
+  /** The error that ended the run early. */
+  readonly error: string | null;
+  readonly warnings: readonly string[];
+  /** Remarks for people, a line each. */
+  readonly notes: readonly string[];
+  /** Facts of one feature only, with names in snake_case. */
+  readonly details: JsonObject;
 }
 
-/** What happens in a run, in order; each is plain JSON. `at` is milliseconds since the epoch. */
-export type RunEvent =
-  | { readonly type: "run_started"; readonly at: number; readonly run: RunHead }
-  | {
-      readonly type: "unit_started";
-      readonly at: number;
-      readonly key: string;
-      readonly labels: Readonly<Record<string, string>>;
-    }
-  | { readonly type: "unit_phase"; readonly at: number; readonly key: string; readonly phase: string }
-  /** The last whole line a unit printed; told rarely, for people to see that something moves. */
-  | { readonly type: "unit_activity"; readonly at: number; readonly key: string; readonly line: string }
+/** What happens in a run, in order; each event is plain JSON. `at` is milliseconds since the epoch. */
+export type RunEvent = { readonly at: number } & (
+  | { readonly type: "run_started"; readonly run: Run }
+  | { readonly type: "unit_started"; readonly key: string; readonly labels: Readonly<Record<string, string>> }
+  | { readonly type: "unit_phase"; readonly key: string; readonly phase: string }
+  /** The last complete line that a unit printed; sent rarely. */
+  | { readonly type: "unit_activity"; readonly key: string; readonly line: string }
   | {
       readonly type: "unit_retry";
-      readonly at: number;
       readonly key: string;
       readonly tries: number;
       readonly waitMs: number;
-      readonly failure: UnitFailure;
+      readonly failure: Failure;
     }
-  | { readonly type: "unit_finished"; readonly at: number; readonly unit: Unit }
-  /** A unit that an earlier session finished and that counts as it is. */
-  | { readonly type: "unit_kept"; readonly at: number; readonly unit: Unit }
-  /** Something shared by many units, an image being built or pulled; or what one of them waits for, which then has its key. */
-  | { readonly type: "run_activity"; readonly at: number; readonly line: string; readonly key?: string }
-  /** Somebody holds the run: what runs goes on, nothing new starts until it is continued. */
-  | { readonly type: "run_paused"; readonly at: number }
-  | { readonly type: "run_continued"; readonly at: number }
-  | { readonly type: "warning"; readonly at: number; readonly message: string }
+  | { readonly type: "unit_finished"; readonly unit: Unit }
+  /** A unit that an earlier session finished. */
+  | { readonly type: "unit_restored"; readonly unit: Unit }
+  /** Work that many units share, such as an image build. With a key: what that unit waits for. */
+  | { readonly type: "run_activity"; readonly line: string; readonly key?: string | undefined }
+  /** Running units finish, no new ones start. */
+  | { readonly type: "run_paused" }
+  | { readonly type: "run_continued" }
+  | { readonly type: "warning"; readonly message: string }
   | {
       readonly type: "run_stopping";
-      readonly at: number;
       readonly reason: string;
       readonly running: number;
       readonly isTerminating: boolean;
     }
-  | { readonly type: "run_finished"; readonly at: number; readonly tail: RunTail };
+  /** `next`: commands to type next. */
+  | { readonly type: "run_finished"; readonly run: Run; readonly next: readonly string[] }
+);
 
 export type RunListener = (event: RunEvent) => void;
+
+const countedCauses: readonly FailureCause[] = ["agent", "task", "executor"];
+// The task was at fault, but the unit never ran.
+const refusedTypes: readonly string[] = ["task_invalid", "task_not_found"];
+
+/** Returns why a failed unit is left out of the headline; null for a failure that counts as not passed. */
+export function exclusionOf({ type, cause }: Pick<Failure, "type" | "cause">): string | null {
+  if (refusedTypes.includes(type)) return type;
+  return countedCauses.includes(cause) ? null : cause;
+}
+
+/** Returns the value of a score; null if the unit does not have it. */
+export function scoreOf(unit: Pick<UnitRow, "scores">, name: string): number | null {
+  const value = unit.scores.find((score) => score.name === name)?.value ?? null;
+  return value !== null && Number.isFinite(value) ? value : null;
+}
+
+/** Returns the duration of all sessions of a run. */
+export function durationSecOf({ sessions }: Pick<Run, "sessions">): number {
+  return sessions.reduce((sum, { durationSec }) => sum + durationSec, 0);
+}
+
+/** Facts about a run that its caller supplies. */
+export type RunOrigin = Pick<Run, "description" | "tags" | "git" | "rolloutVersion">;

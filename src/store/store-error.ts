@@ -1,44 +1,44 @@
 import { RolloutError } from "../base/rollout-error.ts";
 
-/** Says that there is no such dataset, version or run. */
+/** The dataset or run does not exist. */
 export function unknownError(what: "dataset" | "run", id: string): RolloutError {
   return new RolloutError("not_found", `there is no ${what} "${id}"`);
 }
 
-/** Says that a dataset has no such version. */
+/** The dataset has no such version. */
 export function unknownVersionError(datasetId: string, version: number, newest: number): RolloutError {
   const hint = newest === 0 ? "it has no version yet" : `its versions are 1 to ${newest}`;
   return new RolloutError("not_found", `dataset "${datasetId}" has no version ${version}`, { hint });
 }
 
-/** Says that a dataset's name is taken, or a run's id. */
+/** The name of a dataset or the id of a run is taken. */
 export function takenError(what: string): RolloutError {
   return new RolloutError("already_exists", `${what} exists already`, { hint: "choose another name" });
 }
 
-/** Says that a write cannot be gone on with. */
+/** The write cannot be continued. */
 export function lostWriteError(): RolloutError {
   return new RolloutError("in_use", "this write is over: it was committed, given up, or its dataset was removed");
 }
 
-/** Refuses names and ids that not every store can keep. */
+/** Rejects names and ids that some stores cannot hold. */
 export function checkName(what: string, value: string): void {
   const problem = problemOfName(value);
   if (problem !== null) throw new RolloutError("usage_invalid", `${what} ${problem}`);
 }
 
 function problemOfName(value: unknown): string | null {
-  if (typeof value !== "string") return "is no text";
+  if (typeof value !== "string") return "is not a string";
   if (value === "") return "is empty";
-  if (value.length > longestName) return `is longer than ${longestName} characters`;
-  return value.includes("\0") || !value.isWellFormed() ? "holds a NUL or half of a character" : null;
+  if (value.length > maxNameLength) return `is longer than ${maxNameLength} characters`;
+  return value.includes("\0") || !value.isWellFormed() ? "contains a NUL or half of a surrogate pair" : null;
 }
 
-const longestName = 1024;
+const maxNameLength = 1024;
 
-/** Refuses a page of no entries. */
+/** Rejects a page without entries. */
 export function checkLimit(limit: number): void {
   if (!Number.isInteger(limit) || limit < 1) {
-    throw new RolloutError("usage_invalid", `a page takes a limit of at least 1, not ${limit}`);
+    throw new RolloutError("usage_invalid", `limit: expected an integer of at least 1, got ${limit}`);
   }
 }

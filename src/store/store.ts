@@ -11,14 +11,14 @@ export interface Store extends AsyncDisposable {
   readonly runs: RunStore;
 }
 
-/** Part of a list that is too long to be held; `next` is where to go on, null at the end. */
+/** Part of a long list. `next` is the position to continue from; null at the end. */
 export interface Page<Entry, Cursor = number> {
   readonly entries: readonly Entry[];
   readonly next: Cursor | null;
 }
 
-/** Which part of a list; what comes after `after`, from the beginning when it is null. */
-export interface PageWish<Cursor = number> {
+/** Which part of a list: up to `limit` entries after `after`, or from the beginning if it is null. */
+export interface PageRequest<Cursor = number> {
   readonly after: Cursor | null;
   readonly limit: number;
 }

@@ -358,7 +358,22 @@ function helpOf(words: readonly string[]): { commands: string[]; options: string
 }
 
 // Tables whose keys are names of a job, not fields.
-const named = new Set(["agents", "datasets", "errors", "files", "metrics", "metadata", "labels"]);
+const named = new Set([
+  "agents",
+  "causes",
+  "datasets",
+  "details",
+  "errors",
+  "excluded",
+  "files",
+  "input",
+  "labels",
+  "metadata",
+  "metrics",
+  "output",
+  "params",
+  "tags",
+]);
 
 function fieldsOf(value: unknown, isNamed = false): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => fieldsOf(item));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { agentOf, makeJobRoom, makeRoom, type Room, root } from "./rollout-cli.ts";
 
-const commands = ["run", "plan", "validate", "show", "init", "cache"];
+const commands = ["run", "plan", "validate", "list", "show", "export", "remove", "logs", "init", "cache"];
 
 describe("help", () => {
   test("of the program names every command and has examples", async () => {
@@ -19,7 +19,7 @@ describe("help", () => {
       const { code, stdout, stderr } = await (await makeRoom()).run([name, "--help"]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout).toContain(`Usage: rollout ${name}`);
-      expect(stdout).toMatch(new RegExp(`\nExamples:\n  rollout ${name} `));
+      expect(stdout).toMatch(new RegExp(`\nExamples:\n  rollout ${name}[ \\n]`));
     });
   }
 

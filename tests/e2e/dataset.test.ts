@@ -112,14 +112,15 @@ describe("a dataset on the command line", () => {
 
   test("is not to be found in the list of a store that is not there, which stays empty", async () => {
     const room = await makeRoom();
-    for (const what of ["dataset", "experiment"]) {
-      const stdout = await ok(room, what, "list");
-      expect(stdout).toContain(`there is no store .rollout/rollout.db, so there are no ${what}s`);
-      expect(stdout).toContain("next: rollout");
-    }
+    const datasets = await ok(room, "dataset", "list");
+    expect(datasets).toContain("there is no store .rollout/rollout.db, so there are no datasets");
+    expect(datasets).toContain("next: rollout");
+    const runs = await ok(room, "list");
+    expect(runs).toContain("no runs found in jobs, experiments, .rollout/rollout.db");
+    expect(runs).toContain("next: rollout");
     const json = JSON.parse(await ok(room, "dataset", "list", "--json")) as unknown;
     expect(json).toMatchObject({ store: ".rollout/rollout.db", datasets: [] });
-    expect(JSON.parse(await ok(room, "experiment", "list", "--json"))).toMatchObject({ experiments: [] });
+    expect(JSON.parse(await ok(room, "list", "--json"))).toMatchObject({ runs: [] });
     expect(existsSync(room.path(".rollout"))).toBe(false);
   });
 
@@ -140,7 +141,7 @@ describe("a dataset on the command line", () => {
       expect(await ok(room, "dataset", "list")).toMatch(/q +1 +1/);
       expect(await ok(room, "dataset", "show", "q")).toContain("q");
       expect(JSON.parse(await ok(room, "dataset", "export", "q", "--format", "json"))).toHaveLength(1);
-      expect(await ok(room, "experiment", "list")).toContain("there are no experiments");
+      expect(await ok(room, "list")).toContain("no runs found");
       expect(before.equals(await readFile(path))).toBe(true);
     },
   );
@@ -164,7 +165,7 @@ describe("a dataset on the command line", () => {
     const room = await makeRoom();
     await room.write("x.db", "not a database, but long enough to look like one ".repeat(200));
     const { code, stderr } = await room.run(["dataset", "list", "--store", "x.db"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("x.db is no SQLite database")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("x.db is not an SQLite database")]);
   });
 
   test("a store or a folder that cannot be is told, and nothing is made of it", async () => {

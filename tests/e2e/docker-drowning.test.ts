@@ -5,7 +5,7 @@ import { openWatchedEngine } from "./watched-engine.ts";
 
 const retry = { max_attempts: 2, initial_delay_ms: 10 };
 const briefly = `[environment]\ndocker_image = "${base}"\nmemory = "256Mi"\n[agent]\ntimeout_sec = 3\n`;
-const timedOut = { reward: null, tries: 1, error: { type: "agent_execution_timeout", cause: null, blame: "agent" } };
+const timedOut = { reward: null, tries: 1, error: { type: "agent_execution_timeout", cause: "agent" } };
 const engines = await findEngines();
 
 describe("an agent that starts more processes than it may", () => {

@@ -117,7 +117,7 @@ describe("before anything starts:", () => {
   test("a task with neither a Dockerfile nor an image is invalid, and costs no container", async (context) => {
     const { result } = await failOne(context, withToml(""));
     expect(result).toMatchObject({
-      error: { type: "task_invalid", message: contains("Dockerfile"), cause: null },
+      error: { type: "task_invalid", message: contains("Dockerfile"), cause: "task" },
       environment: null,
       timestamps: { environment_setup_started_at: null },
     });
@@ -131,7 +131,7 @@ describe("before anything starts:", () => {
     const { code, stderr } = await room.runJob();
     expect(code, stderr).toBe(3);
     expect(await room.trial("oracle/tasks/a__1")).toMatchObject({
-      error: { type: "task_invalid", message: contains("notes["), cause: null },
+      error: { type: "task_invalid", message: contains("notes["), cause: "task" },
       environment: null,
     });
     expect(await room.trial("oracle/tasks/b__1")).toMatchObject({ reward: 1, error: null });
@@ -141,7 +141,7 @@ describe("before anything starts:", () => {
     const environment = { type: "docker", force_build: true };
     const { result } = await failOne(context, plainTask, { environment });
     expect(result).toMatchObject({
-      error: { type: "task_invalid", message: contains("force_build"), cause: null },
+      error: { type: "task_invalid", message: contains("force_build"), cause: "task" },
       environment: null,
     });
   });
@@ -151,7 +151,7 @@ describe("while an image is made:", () => {
   test("a step that fails is the task's fault, and the end of the log is told", async (context) => {
     const lines = "for n in $(seq 300); do echo line $n; done; echo the last words >&2; exit 7";
     const { room, result } = await failOne(context, withDockerfile(`FROM ${base}\nRUN ${lines}\n`));
-    expect(result.error).toMatchObject({ type: "environment_build_failed", cause: null });
+    expect(result.error).toMatchObject({ type: "environment_build_failed", cause: "task" });
     expect(result.error?.message).toContain("the last words");
     expect(result.error?.message).not.toContain("line 1\n");
     expect(result).toMatchObject({ environment: null, tries: 1, durations: { agent_setup_sec: null } });
@@ -175,13 +175,13 @@ describe("while an image is made:", () => {
 
   test("a Dockerfile that cannot be read is the task's fault", async (context) => {
     const { result } = await failOne(context, withDockerfile(`FROM ${base}\nRUNN true\n`));
-    expect(result.error).toMatchObject({ type: "environment_build_failed", message: contains("RUNN"), cause: null });
+    expect(result.error).toMatchObject({ type: "environment_build_failed", message: contains("RUNN"), cause: "task" });
   });
 
   test("a build that takes too long is cut", async (context) => {
     const dockerfile = `FROM ${base}\nRUN echo ${crypto.randomUUID()} && sleep 600\n`;
     const { result } = await failOne(context, withDockerfile(dockerfile, "[environment]\nbuild_timeout_sec = 3\n"));
-    expect(result.error).toMatchObject({ type: "environment_build_timeout", cause: null });
+    expect(result.error).toMatchObject({ type: "environment_build_timeout", cause: "task" });
     expect(result.timestamps.agent_execution_started_at).toBeNull();
   });
 
@@ -207,7 +207,7 @@ describe("while a container starts:", () => {
     const { result } = await failOne(context, withDockerfile(`FROM ${base}\nUSER no-such-user\n`), { retry });
     expect(result).toMatchObject({
       ...refused,
-      error: { type: "environment_start_failed", message: contains("no-such-user"), cause: null, blame: "task" },
+      error: { type: "environment_start_failed", message: contains("no-such-user"), cause: "task" },
     });
   });
 
@@ -225,17 +225,16 @@ describe("while a container starts:", () => {
           type: "environment_start_failed",
           message: contains(`provider_config.${key}`),
           cause: "configuration",
-          blame: "configuration",
         },
       });
-      expect(await room.jobResult()).toMatchObject({ blame: { configuration: 1 } });
+      expect(await room.jobResult()).toMatchObject({ causes: { configuration: 1 } });
     },
   );
 
   test("a limit that no container can live in is the task's fault", async (context) => {
     const toml = `[environment]\n${image}\nmemory = "1Mi"\n`;
     const { result } = await failOne(context, withToml(toml), { retry });
-    expect(result).toMatchObject({ ...refused, error: { message: contains("memory limit"), blame: "task" } });
+    expect(result).toMatchObject({ ...refused, error: { message: contains("memory limit"), cause: "task" } });
   });
 
   test("an image that nothing can keep alive fails the start, once, with what the container said", async (context) => {
@@ -243,7 +242,7 @@ describe("while a container starts:", () => {
     const { room, result } = await failOne(context, withDockerfile(dockerfile), { retry });
     expect(result).toMatchObject({
       tries: 1,
-      error: { type: "environment_start_failed", message: contains("exit code 127"), cause: null, blame: "task" },
+      error: { type: "environment_start_failed", message: contains("exit code 127"), cause: "task" },
     });
     expect(result.error?.message).toContain("exec sleep failed");
     const hint = "hint: use an image that has `sleep`";
@@ -259,7 +258,7 @@ describe("while the agent works:", () => {
       plainTask,
       scripted("true", { install: "echo no wheel >&2; exit 9" }),
     );
-    expect(result.error).toMatchObject({ type: "agent_install_failed", cause: null });
+    expect(result.error).toMatchObject({ type: "agent_install_failed", cause: "agent" });
     expect(result.error?.message).toContain("exited with code 9");
     expect(result.error?.message).toContain("no wheel");
     expect(result.timestamps.agent_execution_started_at).toBeNull();
@@ -269,7 +268,7 @@ describe("while the agent works:", () => {
   test("an installation that takes too long is cut", async (context) => {
     const toml = `[agent]\ninstall_timeout_sec = 2\n[environment]\n${image}\n`;
     const { result } = await failOne(context, withToml(toml), scripted("true", { install: "sleep 600" }));
-    expect(result.error).toMatchObject({ type: "agent_install_timeout", cause: null });
+    expect(result.error).toMatchObject({ type: "agent_install_timeout", cause: "agent" });
   });
 
   test("an agent that fails is not verified, and its logs are kept", async (context) => {
@@ -289,7 +288,7 @@ describe("while the agent works:", () => {
     expect(result.error).toMatchObject({
       type: "agent_execution_failed",
       message: contains("killed by the memory limit of 64Mi"),
-      cause: null,
+      cause: "agent",
     });
   });
 
@@ -318,7 +317,7 @@ describe("while the agent works:", () => {
     const result = await room.trial("agent/tasks/a__1");
     const [id = ""] = await room.containersOf(running.pid);
     expect(result).toMatchObject({
-      error: { type: "agent_execution_timeout", cause: null },
+      error: { type: "agent_execution_timeout", cause: "agent" },
       teardown: { kept: [{ id: id.slice(0, 12), enter: contains("docker start") }] },
     });
     expect(await room.read(`${trialDir}/command/stdout.txt`)).toBe("begun\n");
@@ -339,7 +338,7 @@ describe("while the tests run:", () => {
     expect(result.error).toMatchObject({
       type: "verifier_failed",
       message: contains("exited with code 3"),
-      cause: null,
+      cause: "task",
     });
     expect(result.error?.message).toContain("no compiler");
     expect(await room.read("jobs/job/oracle/tasks/a__1/logs/verifier/reward.txt")).toBe("1\n");
@@ -357,7 +356,7 @@ describe("while the tests run:", () => {
     const toml = `[verifier]\ntimeout_sec = 2\n[environment]\n${image}\n`;
     const test = "echo 1 > /logs/verifier/reward.txt; echo begun; sleep 600";
     const { room, result } = await failOne(context, withToml(toml, { test }));
-    expect(result.error).toMatchObject({ type: "verifier_timeout", cause: null });
+    expect(result.error).toMatchObject({ type: "verifier_timeout", cause: "task" });
     expect(await room.read("jobs/job/oracle/tasks/a__1/logs/verifier/stdout.txt")).toBe("begun\n");
   });
 
@@ -396,7 +395,7 @@ describe("what comes from outside:", () => {
     expect(await room.containersOf(running.pid)).toHaveLength(1);
     running.kill(signal);
     expect(await running.ended).toMatchObject({ code: exitCode });
-    expect((await room.trial("agent/tasks/a__1")).error).toMatchObject({ type: "trial_cancelled", cause: null });
+    expect((await room.trial("agent/tasks/a__1")).error).toMatchObject({ type: "trial_cancelled", cause: "cancelled" });
     expect(await room.jobResult()).toMatchObject({ cancelled: true, failed_trials: 1, skipped_trials: 1 });
     expect(await room.read(`${trialDir}/logs/agent/notes`)).toBe("so far\n");
     expect(await room.containersOf(running.pid)).toEqual([]);
@@ -423,7 +422,7 @@ describe("what comes from outside:", () => {
   test("a bug of ours is recorded with its stack, and its container is removed", async (context) => {
     const environment = { type: join(import.meta.dirname, "buggy-docker-provider.ts") };
     const { room, result } = await failOne(context, plainTask, { environment });
-    expect(result.error).toMatchObject({ type: "internal_error", blame: "rollout", message: contains("has no end") });
+    expect(result.error).toMatchObject({ type: "internal_error", cause: "rollout", message: contains("has no end") });
     const stack = await room.read("jobs/job/oracle/tasks/a__1/error.txt");
     expect(stack).toContain("TypeError: the list has no end");
     expect(stack).toContain("buggy-docker-provider.ts");

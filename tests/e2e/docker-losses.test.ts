@@ -69,7 +69,7 @@ test("an agent whose last program is killed is not taken for a lost container", 
   expect(await room.runJob()).toMatchObject({ code: 3 });
   expect(await room.trial("agent/tasks/a__1")).toMatchObject({
     tries: 1,
-    error: { type: "agent_execution_failed", message: expect.stringContaining("code 137"), cause: null },
+    error: { type: "agent_execution_failed", message: expect.stringContaining("code 137"), cause: "agent" },
   });
 });
 

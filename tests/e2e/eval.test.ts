@@ -5,13 +5,14 @@ import { mountSmallDisk } from "./small-disk.ts";
 interface EvalJson {
   readonly exit_code: number;
   readonly runs: readonly {
+    readonly id: string;
     readonly name: string;
-    readonly run_id: string;
     readonly status: string;
-    readonly total_items: number;
-    readonly succeeded_count: number;
-    readonly skipped_count: number;
-    readonly scorers: readonly { readonly scorer_id: string; readonly mean: number | null }[];
+    readonly plan: { readonly total: number };
+    readonly counts: { readonly finished: number; readonly completed: number };
+    readonly details: {
+      readonly scorers: readonly { readonly scorer_id: string; readonly mean: number | null }[];
+    };
   }[];
 }
 
@@ -81,7 +82,11 @@ describe("rollout eval", () => {
   test("an item that fails costs the exit code and nothing else", async () => {
     const end = await room.run(["eval", "double.eval.ts", "--json"], { env: { FAIL: "3" } });
     expect(end.code).toBe(3);
-    expect(read(end).runs[0]).toMatchObject({ status: "completed", succeeded_count: 19, total_items: 20 });
+    expect(read(end).runs[0]).toMatchObject({
+      status: "completed",
+      counts: { completed: 19, failed: 1 },
+      plan: { total: 20 },
+    });
     const told = await room.run(["eval", "double.eval.ts"], { env: { FAIL: "3" } });
     expect(told.stdout).toContain("failures: 1 by the target");
   });
@@ -98,9 +103,12 @@ describe("rollout eval", () => {
       "2",
       "--json",
     ]);
-    expect(read(end).runs[0]).toMatchObject({ total_items: 8, scorers: [{ scorer_id: "short", mean: 1 }] });
+    expect(read(end).runs[0]).toMatchObject({
+      plan: { total: 8 },
+      details: { scorers: [{ scorer_id: "short", mean: 1 }] },
+    });
     const sampled = await room.run(["eval", "double.eval.ts", "--sample", "5", "--seed", "1", "--json", "--no-store"]);
-    expect(read(sampled).runs[0]).toMatchObject({ total_items: 5 });
+    expect(read(sampled).runs[0]).toMatchObject({ plan: { total: 5 } });
   });
 
   test("what passes is said, and repeats are counted as runs of items", async () => {
@@ -162,14 +170,14 @@ describe("rollout eval", () => {
     expect(cut.code).toBe(130);
     expect(cut.stderr).toContain("item_cancelled: the run was cancelled by SIGINT");
     const [first] = read(cut).runs;
-    expect(first?.skipped_count).toBeGreaterThan(0);
+    expect(first?.counts.completed).toBeLessThan(20);
 
     const before = (await room.read("calls.txt")).split("\n").length - 1;
     const resumed = await room.run(["eval", "double.eval.ts", "--resume", "--json"]);
     expect(resumed.code).toBe(0);
-    expect(read(resumed).runs[0]).toMatchObject({ run_id: first?.run_id, succeeded_count: 20, skipped_count: 0 });
+    expect(read(resumed).runs[0]).toMatchObject({ id: first?.id, counts: { finished: 20, completed: 20 } });
     const calls = (await room.read("calls.txt")).trim().split("\n");
-    expect(calls.length - before).toBe(20 - (first?.succeeded_count ?? 0));
+    expect(calls.length - before).toBe(20 - (first?.counts.completed ?? 0));
     expect(new Set(calls).size).toBe(20);
   });
 
@@ -179,7 +187,7 @@ describe("rollout eval", () => {
     running.kill("SIGKILL");
     await running.ended;
     const resumed = await room.run(["eval", "double.eval.ts", "--resume", "--json"]);
-    expect(read(resumed).runs[0]).toMatchObject({ succeeded_count: 20, total_items: 20 });
+    expect(read(resumed).runs[0]).toMatchObject({ counts: { completed: 20 }, plan: { total: 20 } });
     const calls = (await room.read("calls.txt")).trim().split("\n");
     // Only what was in flight at the kill can have been called twice.
     expect(calls.length).toBeLessThanOrEqual(22);
@@ -216,7 +224,7 @@ test("the example runs on its own messages and on the same ones as a dataset", a
   expect(own.stdout).toMatch(/queue-f1\s+0\.82/);
   await room.run(["dataset", "import", `${example}/messages.jsonl`, "--name", "messages"]);
   const stored = await room.run(["eval", `${example}/triage.eval.ts`, "--dataset", "messages@1", "--json"]);
-  expect(read(stored).runs[0]?.scorers[0]).toMatchObject({ scorer_id: "json-equals", mean: 4 / 6 });
+  expect(read(stored).runs[0]?.details.scorers[0]).toMatchObject({ scorer_id: "json-equals", mean: 4 / 6 });
 });
 
 describe("code of a person's own", () => {
@@ -227,7 +235,7 @@ describe("code of a person's own", () => {
        export default { data: [{ input: 1 }], target: (n: number) => { console.log("called", n); return n; } };`,
     );
     const end = await room.run(["eval", "loud.eval.ts", "--json"]);
-    expect(read(end).runs[0]).toMatchObject({ succeeded_count: 1 });
+    expect(read(end).runs[0]).toMatchObject({ counts: { completed: 1 } });
     expect(end.stderr).toContain("loading\n");
     expect(end.stderr).toContain("called 1\n");
   });
@@ -317,7 +325,7 @@ describe("going on", () => {
     expect(full.stdout).toMatch(/next +rollout eval large.eval.ts --resume --store jobs\/store.db\n/);
     disk.resize(64 << 20);
     const resumed = await room.run(["eval", "large.eval.ts", "--resume", "--store", "jobs/store.db", "--json"]);
-    expect(read(resumed).runs[0]).toMatchObject({ succeeded_count: 60, total_items: 60 });
+    expect(read(resumed).runs[0]).toMatchObject({ counts: { completed: 60 }, plan: { total: 60 } });
     expect(resumed.code).toBe(0);
     const calls = (await room.read("calls.txt")).trim().split("\n");
     expect(calls.length).toBeGreaterThan(60);
@@ -350,22 +358,24 @@ describe("going on", () => {
 describe("rollout show", () => {
   test("shows a stored run, its worst item, and everything as JSON", async () => {
     const end = await room.run(["eval", "double.eval.ts", "--json"], { env: { FAIL: "3" } });
-    const id = read(end).runs[0]?.run_id ?? "";
+    const id = read(end).runs[0]?.id ?? "";
     const shown = await room.run(["show", id]);
     expect(shown.stdout).toContain("20 items · ");
     expect(shown.stdout).toContain(`rollout show ${id} --item n3`);
-    expect((await room.run(["show", id, "--item", "n3"])).stdout).toMatch(/error\s+no\n/);
-    const json = JSON.parse((await room.run(["show", id, "--json"])).stdout) as { results: unknown[] };
-    expect(json.results).toHaveLength(20);
+    expect((await room.run(["show", id, "--item", "n3"])).stdout).toMatch(/error\s+target_failed \(agent\): no\n/);
+    const json = JSON.parse((await room.run(["show", id, "--json"])).stdout) as { units: unknown[] };
+    expect(json.units).toHaveLength(20);
     const missing = await room.run(["show", "nobody"]);
     expect(missing).toMatchObject({ code: 2 });
-    expect(missing.stderr).toContain('nobody does not exist, and no run "nobody" in .rollout/rollout.db');
-    expect(missing.stderr).toContain(`its newest runs: ${id} (double)`);
+    expect(missing.stderr).toContain(
+      'nobody does not exist, and there is no run "nobody" in jobs, experiments, .rollout/rollout.db',
+    );
+    expect(missing.stderr).toContain(`newest runs: ${id} (double)`);
   });
 
   test("finds a run by the beginning of its id, and the newest by its name", async () => {
-    const first = read(await room.run(["eval", "double.eval.ts", "--json", "--limit", "2"])).runs[0]?.run_id ?? "";
-    const second = read(await room.run(["eval", "double.eval.ts", "--json", "--limit", "3"])).runs[0]?.run_id ?? "";
+    const first = read(await room.run(["eval", "double.eval.ts", "--json", "--limit", "2"])).runs[0]?.id ?? "";
+    const second = read(await room.run(["eval", "double.eval.ts", "--json", "--limit", "3"])).runs[0]?.id ?? "";
     const shown = async (word: string): Promise<string> => {
       const { stdout } = await room.run(["show", word, "--json"]);
       return (JSON.parse(stdout) as { run: { id: string } }).run.id;
@@ -374,6 +384,6 @@ describe("rollout show", () => {
     expect(await shown(second.slice(0, 8))).toBe(second);
     expect(await shown("double")).toBe(second);
     const short = await room.run(["show", first.slice(0, 3)]);
-    expect(short.stderr).toContain("its newest runs:");
+    expect(short.stderr).toContain("newest runs:");
   });
 });

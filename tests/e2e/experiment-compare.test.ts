@@ -48,15 +48,11 @@ describe.each([
   test("are listed, newest first, with what became of them", async () => {
     await run("one", ...words);
     await run("two", "--param", "offset=1", ...words);
-    const { code, stdout, stderr } = await room.run(["experiment", "list", ...words]);
+    const { code, stdout, stderr } = await room.run(["list", ...words.slice(1)]);
     expect(code, stderr).toBe(0);
-    expect(stdout).toMatch(/id +name[^]*two +guess +examples\.jsonl +6 +0 +right 0\.67[^]*one +guess/);
-    const { experiments } = await readJson<{ experiments: { id: string; status: string }[] }>(
-      "experiment",
-      "list",
-      ...words,
-    );
-    expect(experiments.map(({ id, status }) => [id, status])).toEqual([
+    expect(stdout).toMatch(/run +name[^]*two +two +experiment +completed +guess +examples\.jsonl[^]*67%[^]*one +one/);
+    const { runs } = await readJson<{ runs: { id: string; status: string }[] }>("list", ...words.slice(1));
+    expect(runs.map(({ id, status }) => [id, status])).toEqual([
       ["two", "completed"],
       ["one", "completed"],
     ]);
@@ -120,14 +116,14 @@ test("an experiment in a directory goes by its path or by its id and --output-di
   expect(taken.stderr).toContain("--resume out/x");
   const resumed = await room.run(["experiment", "guess.ts", "--resume", "out/x"]);
   expect(resumed.code, resumed.stderr).toBe(0);
-  expect(resumed.stderr).toContain("going on with x: 5 of 6 runs have their output, 1 left (1 failed before)");
+  expect(resumed.stderr).toContain("resuming x: 5 of 6 runs have an output, 1 left (1 failed before)");
 });
 
-test("--resume stands neither beside --name nor beside --dry-run", async () => {
+test("--resume cannot be combined with --name or --dry-run", async () => {
   await run("x");
   for (const more of [["--name", "y"], ["--dry-run"]]) {
     const { code, stderr } = await room.run(["experiment", "guess.ts", "--resume", "x", ...more]);
     expect(code).toBe(2);
-    expect(stderr).toContain(`${more[0]} cannot stand beside --resume`);
+    expect(stderr).toContain(`${more[0]} cannot be combined with --resume`);
   }
 });

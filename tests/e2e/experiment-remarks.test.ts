@@ -140,9 +140,9 @@ test("a TypeScript file without a name goes by the name of the file", async () =
   expect((await room.run(["show", "x"])).stdout).toMatch(/^nameless /m);
 });
 
-test("a rehearsal says that nothing is kept; events have the outputs; a wrong score is shown", async () => {
+test("a dry run reports that nothing is stored; events have the outputs; a wrong score is shown", async () => {
   const dry = await room.run([...bareWords, "--dry-run"]);
-  expect(dry.stdout).toContain("a rehearsal: nothing of it is kept");
+  expect(dry.stdout).toContain("dry run: nothing is stored");
   const events = await room.run([...bareWords, "--json=events"]);
   const units = events.stdout
     .trim()

@@ -60,6 +60,11 @@ beforeEach(async () => {
   await room.write("later.ts", later);
 });
 
+interface ShownRun {
+  readonly sessions: readonly { readonly duration_sec: number }[];
+  readonly details: { readonly scorings: readonly object[] };
+}
+
 function read({ stdout, stderr }: Ended): Summary {
   expect(stdout, stderr).not.toBe("");
   return JSON.parse(stdout) as Summary;
@@ -75,7 +80,7 @@ function upToResults(text: string): string {
 describe.each([
   { where: "a store", words: [], shown: "x" },
   { where: "a directory", words: ["--output-dir", "out"], shown: "out/x" },
-])("an experiment in $where that is scored anew", ({ words, shown }) => {
+])("an experiment in $where that is scored again", ({ words, shown }) => {
   const show = (...more: string[]): Promise<Ended> => room.run(["show", shown, ...more]);
 
   test("keeps the aggregates that the new file does not have, and makes the others new", async () => {
@@ -86,7 +91,7 @@ describe.each([
     const [before, after] = [first, second].map(({ aggregates }) => aggregates.find((one) => one.aggregate === "best"));
     expect(after?.as_of).toBe(before?.as_of);
     const { stdout } = await show();
-    expect(stdout).toMatch(/best +1\.0 +top; from before it was scored anew/);
+    expect(stdout).toMatch(/best +1\.0 +top; from before it was scored again/);
     expect(stdout).toMatch(/worst +0\.0 *\n/);
   });
 
@@ -96,11 +101,11 @@ describe.each([
     expect(scored.code, scored.stderr).toBe(0);
     const { stdout } = await show();
     expect(upToResults(stdout)).toBe(upToResults(scored.stdout));
-    expect(stdout).toContain("scored anew");
+    expect(stdout).toContain("scored again");
     expect(stdout).toContain("by later.ts: right, short");
-    const { summary } = JSON.parse((await show("--json")).stdout) as { summary: Summary };
-    expect(summary.duration_sec).toBe(first.duration_sec);
-    expect(summary.scorings).toMatchObject([{ file: "later.ts", evaluators: ["right", "short"] }]);
+    const { run } = JSON.parse((await show("--json")).stdout) as { run: ShownRun };
+    expect(run.sessions.map(({ duration_sec: sec }) => sec)).toEqual([first.duration_sec]);
+    expect(run.details.scorings).toMatchObject([{ file: "later.ts", evaluators: ["right", "short"] }]);
   });
 
   test("still tells of its scoring after it was gone on with", async () => {
@@ -120,12 +125,12 @@ test("labels are counted in the summary, and stand with their evaluations in sho
   expect(end.stdout, end.stderr).toContain("labels  right: fine 6, off 2");
   expect((await room.run(["show", "x"])).stdout).toContain("labels  right: fine 6, off 2");
   const one = await room.run(["show", "x", "--item", "e3#2"]);
-  expect(one.stdout).toMatch(/^item +e3 #2\n[^]*right +0\.50; off\n/);
+  expect(one.stdout).toMatch(/^example +e3#2\n[^]*right +0\.50; off\n/);
   expect(one.stdout).not.toContain("{");
-  const { results } = JSON.parse((await room.run(["show", "x", "--json"])).stdout) as {
-    results: { scores: { label: string }[] }[];
+  const { units } = JSON.parse((await room.run(["show", "x", "--json"])).stdout) as {
+    units: { scores: { label: string }[] }[];
   };
-  expect(results.map(({ scores }) => scores[0]?.label)).toEqual([...Array<string>(6).fill("fine"), "off", "off"]);
+  expect(units.map(({ scores }) => scores[0]?.label)).toEqual([...Array<string>(6).fill("fine"), "off", "off"]);
 });
 
 test("an aggregate that fails is in the exit code and in the JSON, and is asked again by --resume", async () => {
@@ -146,7 +151,7 @@ test("one that came to its end is not said to be unfinished because something in
   const { stdout } = await room.run(["show", "x"]);
   expect(stdout).toContain("completed in");
   expect(stdout).not.toContain("not finished");
-  expect(stdout).toContain("What failed runs again with `rollout experiment double.ts --resume x`.");
+  expect(stdout).toMatch(/next +rollout experiment double\.ts --resume x\n/);
 });
 
 test("its parameters are told when it begins, in the summary, by show and in the JSON", async (context) => {

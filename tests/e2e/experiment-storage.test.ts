@@ -10,13 +10,13 @@ interface Outcome {
 }
 
 interface Shown {
-  readonly run: { readonly kind: string; readonly is_finished: boolean; readonly dataset_version: number | null };
-  readonly results: readonly {
-    readonly item_id: string;
-    readonly repeat: number;
+  readonly run: { readonly kind: string; readonly status: string; readonly datasets: readonly object[] };
+  readonly units: readonly {
+    readonly key: string;
+    readonly labels: { readonly example: string };
     readonly output: unknown;
-    readonly error: string | null;
-    readonly scores: readonly { readonly scorer_id: string; readonly score: number | null }[];
+    readonly failure: object | null;
+    readonly scores: readonly { readonly name: string; readonly value: number | null }[];
   }[];
 }
 
@@ -89,9 +89,9 @@ describe.each([
   test("can be shown: all of it, or one example", async () => {
     const end = await run([...begin, ...words]);
     expect(end.code, end.stderr).toBe(0);
-    const { run: record, results } = await show();
-    expect(record).toMatchObject({ kind: "experiment", is_finished: true });
-    expect(results.map(({ item_id, output }) => [item_id, output])).toEqual(
+    const { run: record, units } = await show();
+    expect(record).toMatchObject({ kind: "experiment", status: "completed", is_resumable: false });
+    expect(units.map(({ labels, output }) => [labels.example, output])).toEqual(
       Array.from({ length: count }, (_, n) => [`e${n}`, 2 * n]),
     );
     const summary = await room.run(["show", ...shown]);
@@ -111,21 +111,21 @@ describe.each([
     await expect.poll(() => noted("evals.txt"), { timeout: 30_000 }).toHaveLength(7);
     running.kill("SIGKILL");
     await running.ended;
-    const { results } = await show();
+    const { units } = await show();
     const unfinished = await room.run(["show", ...shown]);
     expect(unfinished.stdout).toContain("rollout experiment double.py --resume x");
-    const evaluated = results.flatMap(({ scores }) => scores).length;
-    expect(results.length).toBeGreaterThan(1);
+    const evaluated = units.flatMap(({ scores }) => scores).length;
+    expect(units.length).toBeGreaterThan(1);
     const [calls, evals] = [(await noted("calls.txt")).length, (await noted("evals.txt")).length];
     const end = await run([...resume, ...words]);
     expect(end.code, end.stderr).toBe(0);
     expect(read(end)).toMatchObject({ successful_runs: 2 * count, average_scores: { right: 1, small: 0.25 } });
-    expect((await noted("calls.txt")).length - calls).toBe(2 * count - results.length);
+    expect((await noted("calls.txt")).length - calls).toBe(2 * count - units.length);
     expect((await noted("evals.txt")).length - evals).toBe(4 * count - evaluated);
     const after = await show();
-    expect(after.results).toHaveLength(2 * count);
-    expect(after.results.every(({ scores }) => scores.length === 2)).toBe(true);
-    expect(after.results.map(({ item_id, repeat }) => `${item_id}#${repeat}`)).toEqual(
+    expect(after.units).toHaveLength(2 * count);
+    expect(after.units.every(({ scores }) => scores.length === 2)).toBe(true);
+    expect(after.units.map(({ key }) => key)).toEqual(
       Array.from({ length: 2 * count }, (_, at) => `e${at >> 1}#${(at % 2) + 1}`),
     );
   });
@@ -144,9 +144,9 @@ describe.each([
       "e1#1 small",
       "e2#1 small",
     ]);
-    const { run: record, results } = await show();
-    expect(record.is_finished).toBe(true);
-    expect(results.filter(({ error }) => error !== null)).toEqual([]);
+    const { run: record, units } = await show();
+    expect(record).toMatchObject({ status: "completed", is_resumable: false });
+    expect(units.filter(({ failure }) => failure !== null)).toEqual([]);
     // Once more: there is nothing left.
     expect((await run([...resume, ...words])).code).toBe(0);
     expect(await noted("calls.txt")).toHaveLength(calls.length + 1);
@@ -170,10 +170,10 @@ describe.each([
     const same = await run([...resume, ...words, "--param", "factor=3", "--dataset", "examples.jsonl"]);
     expect(same.code, same.stderr).toBe(0);
     expect(await noted("calls.txt")).toEqual(calls);
-    expect((await run([...begin, ...words])).stderr).toMatch(/holds an experiment already|exists already/);
+    expect((await run([...begin, ...words])).stderr).toMatch(/already holds an experiment|exists already/);
   });
 
-  test("is scored anew without running its tasks", async () => {
+  test("is scored again without running its tasks", async () => {
     await run([...begin, ...words, "--repetitions", "2"], { BAD_TASK: "e1" });
     const calls = await noted("calls.txt");
     await room.write("more.py", executor.replace("else 0.25", "else 0.75"));
@@ -183,10 +183,8 @@ describe.each([
     expect(end.code, end.stderr).toBe(3);
     expect(read(end)).toMatchObject({ successful_runs: 10, average_scores: { right: 1, small: 0.75, new: 0.75 } });
     expect(await noted("calls.txt")).toEqual(calls);
-    const { results } = await show();
-    const marks = results.map(({ scores }) =>
-      Object.fromEntries(scores.map(({ scorer_id, score }) => [scorer_id, score])),
-    );
+    const { units } = await show();
+    const marks = units.map(({ scores }) => Object.fromEntries(scores.map(({ name, value }) => [name, value])));
     expect(marks.filter((each) => Object.keys(each).length > 0)).toEqual(
       Array.from({ length: 10 }, () => ({ right: 1, small: 0.75, new: 0.75 })),
     );
@@ -203,9 +201,9 @@ describe.each([
     expect(read(await run(old, { BAD_TASK: "b" }))).toMatchObject({ successful_runs: 1, failed_runs: 1 });
     const end = await run([...resume, ...words]);
     expect(end.code, end.stderr).toBe(0);
-    const { run: record, results } = await show();
-    expect(record.dataset_version).toBe(1);
-    expect(results.map(({ item_id }) => item_id)).toEqual(["a", "b"]);
+    const { run: record, units } = await show();
+    expect(record.datasets).toMatchObject([{ name: "list", version: "1" }]);
+    expect(units.map(({ labels }) => labels.example)).toEqual(["a", "b"]);
     const other = await run([...resume, ...words, "--dataset", "list"]);
     expect(other.stderr).toContain("the version of the dataset was 1, not 2");
   });
@@ -223,7 +221,7 @@ describe.each([
     );
     const end = await run([...begin, ...place]);
     expect(end.stderr).toMatch(/no space left on device|the disk is full/);
-    expect(end.stderr).toContain("go on with: rollout experiment double.py --resume x");
+    expect(end.stderr).toContain("resume with: rollout experiment double.py --resume x");
     expect(end.stderr).not.toContain("bug");
     expect(end.code).toBe(70);
     const done = (await noted("calls.txt")).length;

@@ -72,7 +72,7 @@ test("a paused job ends at once when it is interrupted", async () => {
   expect(await running.ended).toMatchObject({ code: 130 });
   expect(await status()).toMatchObject({ state: "ended", cancelled: true, skipped_trials: 2 });
   const again = await room.run(["continue", "jobs/job"]);
-  expect(again.stderr).toContain("only a running job can be held; go on with: rollout resume jobs/job\n");
+  expect(again.stderr).toContain("only a running job can be paused; resume it with: rollout resume jobs/job\n");
   expect((await room.run(["status", "jobs/job"])).stdout).toBe(
     "job  cancelled\n0 of 3 trials finished, 1 cut short, 2 skipped\nnext: rollout resume jobs/job\n",
   );

@@ -159,25 +159,25 @@ describe("while an image is had:", () => {
     const tasks = { broken: built("exit 7"), slow: built("sleep 600", "build_timeout_sec = 20\n") };
     const { results } = await failAll(context, tasks, { config, retry });
     expect(results["broken"]).toMatchObject({
-      error: { type: "environment_build_failed", cause: null, blame: "task", message: contains("exit status 7") },
+      error: { type: "environment_build_failed", cause: "task", message: contains("exit status 7") },
       tries: 1,
     });
-    expect(results["slow"]?.error).toMatchObject({ type: "environment_build_timeout", cause: null, blame: "task" });
+    expect(results["slow"]?.error).toMatchObject({ type: "environment_build_timeout", cause: "task" });
   });
 
   test("a Dockerfile without a registry makes its task invalid, and no Pod", async (context) => {
     const toml = clusterTask.toml?.replace(/docker_image.*\n/, "");
     const { results } = await failAll(context, { a: { ...clusterTask, toml, dockerfile: `FROM ${testImage}\n` } });
     expect(results["a"]).toMatchObject({
-      error: { type: "task_invalid", message: contains("provider_config.registry"), cause: null },
+      error: { type: "task_invalid", message: contains("provider_config.registry"), cause: "task" },
       environment: null,
     });
   });
 });
 
 describe("while a Pod starts:", () => {
-  const failed = (blame: unknown, message: unknown): object => ({
-    error: { type: "environment_start_failed", blame, message },
+  const failed = (cause: unknown, message: unknown): object => ({
+    error: { type: "environment_start_failed", cause, message },
     environment: null,
     tries: 1,
   });
@@ -205,9 +205,9 @@ describe("while a Pod starts:", () => {
       "infrastructure",
       /did not start in time: it starts: FailedMount: .*secret "nobody" not found/,
     ],
-  ] as const)("%s fails the start once", async ([, config, blame, words], context) => {
+  ] as const)("%s fails the start once", async ([, config, cause, words], context) => {
     const { results } = await failAll(context, { a: clusterTask }, { config, retry: { max_attempts: 0 } });
-    expect(results["a"]).toMatchObject(failed(blame, matches(words)));
+    expect(results["a"]).toMatchObject(failed(cause, matches(words)));
   });
 
   function crashing(restartPolicy: string): Record<string, unknown> {
@@ -228,7 +228,7 @@ describe("while it runs:", () => {
     ];
     const { job, results } = await failAll(context, { a: { ...clusterTask, toml } }, { agents });
     const failed = (type: string, message: unknown = expect.anything()): object => ({
-      error: { type, cause: null, blame: "agent", message },
+      error: { type, cause: "agent", message },
     });
     expect(results["install-fails"]).toMatchObject(failed("agent_install_failed", matches(/code 9[^]*no wheel/)));
     expect(results["install-hangs"]).toMatchObject(failed("agent_install_timeout"));

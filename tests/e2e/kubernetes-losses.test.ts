@@ -30,7 +30,7 @@ test.for([
   expect(code, stderr).toBe(3);
   const { error, reward } = await failureOf(job);
   expect(reward).toBeNull();
-  expect(error).toMatchObject({ type, cause: "infrastructure", blame: "infrastructure" });
+  expect(error).toMatchObject({ type, cause: "infrastructure" });
   expect(error?.message).toMatch(/deleted/);
 });
 
@@ -42,7 +42,7 @@ describe("what a Pod does to itself is not tried again:", () => {
     const { code, stderr } = await job.startJob().ended;
     expect(code, stderr).toBe(3);
     const { error, tries } = await failureOf(job);
-    expect(error).toMatchObject({ type: "agent_execution_failed", cause: null, blame: "agent" });
+    expect(error).toMatchObject({ type: "agent_execution_failed", cause: "agent" });
     expect(error?.message).toContain("was ended by the storage limit of 10Mi");
     expect(tries).toBe(1);
   });
@@ -55,7 +55,7 @@ describe("what a Pod does to itself is not tried again:", () => {
     expect(code, stderr).toBe(3);
     expect(stderr).toContain("this environment limits pids only as advice");
     const { error, tries, environment } = await failureOf(job);
-    expect(error).toMatchObject({ type: "agent_execution_failed", cause: null, blame: "agent" });
+    expect(error).toMatchObject({ type: "agent_execution_failed", cause: "agent" });
     expect(error?.message).toContain("it had more processes than the limit of 64");
     expect(tries).toBe(1);
     expect(environment).toMatchObject({ limits: { pids: 64 } });
@@ -68,7 +68,7 @@ describe("what a Pod does to itself is not tried again:", () => {
     const { code, stderr } = await job.startJob().ended;
     expect(code, stderr).toBe(3);
     const { error, tries } = await failureOf(job);
-    expect(error).toMatchObject({ type: "agent_execution_failed", cause: null, blame: "agent" });
+    expect(error).toMatchObject({ type: "agent_execution_failed", cause: "agent" });
     expect(error?.message).toContain("was ended from inside");
     expect(tries).toBe(1);
   });

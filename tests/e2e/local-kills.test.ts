@@ -87,7 +87,9 @@ describe("a job that is killed leaves no process, and the next one removes its f
     expect(await room.trial(finished)).toMatchObject({ reward: 1, error: null });
     const shown = await room.run(["show", "jobs/job", "--json"]);
     const count = phase === "teardown" ? 2 : 1;
-    expect(JSON.parse(shown.stdout)).toMatchObject({ has_ended: false, result: { completed_trials: count } });
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      run: { status: "interrupted", counts: { completed: count }, ended_at: null },
+    });
   });
 });
 

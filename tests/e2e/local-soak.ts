@@ -125,12 +125,12 @@ async function expectResults(room: LocalRoom, trials: number, seed: number, isCu
     const key = `${agent_name}/${dataset_name}/${task_name}__${attempt}`;
     const trial = await room.readJson<TrialResultFile>(`jobs/job/${key}/result.json`);
     const fate = drawFate(seed, key);
-    const { error, blame, isMarked, tries } = endOfFate(fate);
+    const { error, cause, isMarked, tries } = endOfFate(fate);
     if (isMarked) completed++;
-    const expected = { error, blame, reward: isMarked ? 1 : null, tries };
+    const expected = { error, cause, reward: isMarked ? 1 : null, tries };
     const found = {
       error: trial.error?.type ?? null,
-      blame: trial.error?.blame ?? null,
+      cause: trial.error?.cause ?? null,
       reward: trial.reward,
       // What was cut by a full disk was tried once more for it.
       tries: isCut ? Math.min(tries, trial.tries) : trial.tries,
@@ -147,7 +147,7 @@ async function expectResults(room: LocalRoom, trials: number, seed: number, isCu
 
 // What the trials of this soak may leave on disk, retries included.
 const known =
-  /^(?:config\.json|result\.json|\.rollout\/(?:journal|log(?:-\d+)?)\.jsonl|\.rollout\/lock\.json|\.rollout\/tasks\/[0-9a-f]+\.json|\.rollout\/images\/[^/]+\/build(?:-\d+)?\.log|agent\/tasks\/[^/]+__\d+\/(?:retries\/\d+\/)?(?:result\.json|error\.txt|(?:setup|command|logs\/verifier)\/std(?:out|err)\.txt|logs\/agent\/fault|logs\/verifier\/reward\.txt))$/;
+  /^(?:config\.json|result\.json|\.rollout\/(?:journal|log(?:-\d+)?)\.jsonl|\.rollout\/(?:lock|run)\.json|\.rollout\/tasks\/[0-9a-f]+\.json|\.rollout\/images\/[^/]+\/build(?:-\d+)?\.log|agent\/tasks\/[^/]+__\d+\/(?:retries\/\d+\/)?(?:result\.json|error\.txt|changes\.txt|(?:setup|command|logs\/verifier)\/std(?:out|err)\.txt|logs\/agent\/fault|logs\/verifier\/reward\.txt))$/;
 
 async function expectNothingLeft(rig: LocalRig, room: LocalRoom): Promise<void> {
   await eventually("no process is left", () => rig.processes());

@@ -168,7 +168,7 @@ describe("plan", () => {
     const events = (await room.run(["job.yaml", "--json=events"])).stdout.split("\n");
     expect(JSON.parse(events[0] ?? "")).toMatchObject({
       type: "run_started",
-      run: { budget: [{ at_most: expect.any(Number) }, {}] },
+      run: { plan: { budget: [{ at_most: expect.any(Number) }, {}] } },
     });
   });
 

@@ -58,8 +58,16 @@ describe("what goes where", () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as RunEvent);
-    expect(events[0]).toMatchObject({ schema_version: 1, type: "run_started", run: { name: "job", total: 4 } });
-    expect(events.at(-1)).toMatchObject({ type: "run_finished", tail: { status: "completed" } });
+    expect(events[0]).toMatchObject({
+      schema_version: 1,
+      type: "run_started",
+      run: { name: "job", plan: { total: 4 } },
+    });
+    expect(events.at(-1)).toMatchObject({
+      type: "run_finished",
+      run: { status: "completed" },
+      next: ["rollout show jobs/job"],
+    });
     expect(events.filter((event) => event.type === "unit_finished")).toHaveLength(4);
     expect(events.filter((event) => event.type === "run_started" || event.type === "run_finished")).toHaveLength(2);
   });

@@ -1,7 +1,5 @@
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { JobResultFile } from "../../src/jobs/output/job-result-schema.ts";
-import type { TrialResultFile } from "../../src/jobs/output/trial-result-schema.ts";
 import { agentOf, makeJobRoom } from "./rollout-cli.ts";
 
 describe("show", () => {
@@ -16,23 +14,21 @@ describe("show", () => {
     expect(shown.stdout).toContain("rollout show jobs/job/agent/tasks/wrong__1");
   });
 
-  test("gives the job's result.json and every trial's as JSON", async () => {
+  test("prints the run and every trial as JSON", async () => {
     const room = await makeJobRoom({}, ["a", "b"]);
     await room.run(["job.yaml"]);
     const { stdout } = await room.run(["show", "jobs/job", "--json"]);
-    const { trials, ...rest } = JSON.parse(stdout) as { trials: TrialResultFile[] };
-    expect(rest).toEqual({
+    const shown = JSON.parse(stdout) as { units: { labels: unknown; scores: unknown }[] };
+    expect(shown).toMatchObject({
       schema_version: 1,
-      job_dir: room.path("jobs/job"),
-      has_ended: true,
-      result: await room.readJson("jobs/job/result.json"),
+      run: { kind: "job", name: "job", status: "completed", location: "jobs/job", owner: null },
     });
-    // The journal has a result from the moment it exists, which is before its environment is given back.
-    const withoutTeardown = (trial: TrialResultFile): TrialResultFile => ({ ...trial, teardown: null });
-    const files = ["a__1", "b__1"].map((name) =>
-      room.readJson<TrialResultFile>(`jobs/job/agent/tasks/${name}/result.json`),
+    expect(shown.units.map(({ labels, scores }) => ({ labels, scores }))).toEqual(
+      ["a", "b"].map((task) => ({
+        labels: { agent: "agent", dataset: "tasks", task, attempt: "1" },
+        scores: [{ name: "reward", value: 1 }],
+      })),
     );
-    expect(trials.map(withoutTeardown)).toEqual((await Promise.all(files)).map(withoutTeardown));
   });
 
   test("tells all there is to know about one trial", async () => {
@@ -48,14 +44,18 @@ describe("show", () => {
       "tasks/alpha #1",
       "a book",
       "easy",
-      "agent_execution_failed, to blame: agent",
+      "agent_execution_failed in agent execution, cause: agent",
       "working",
       "something broke",
       "not reached",
     ])
       expect(stdout).toContain(text);
     const json = await room.run(["show", "jobs/job/agent/tasks/alpha__1", "--json"]);
-    expect(JSON.parse(json.stdout)).toEqual(await room.readJson("jobs/job/agent/tasks/alpha__1/result.json"));
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      schema_version: 1,
+      run: { kind: "job", name: "job" },
+      units: [{ key: "agent/tasks/alpha__1", status: "failed", failure: { type: "agent_execution_failed" } }],
+    });
   });
 
   test("reads a job while it runs", async () => {
@@ -68,8 +68,16 @@ describe("show", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/This job is running: process \d+\./);
     expect(stdout).toContain("1 of 2 trials finished");
-    const json = JSON.parse((await room.run(["show", "jobs/job", "--json"])).stdout) as { result: JobResultFile };
-    expect(json).toMatchObject({ has_ended: false, result: { total_trials: 2, completed_trials: 1, ended_at: null } });
+    const json = JSON.parse((await room.run(["show", "jobs/job", "--json"])).stdout) as unknown;
+    expect(json).toMatchObject({
+      run: {
+        status: "running",
+        owner: { pid: running.pid },
+        plan: { total: 2 },
+        counts: { completed: 1 },
+        ended_at: null,
+      },
+    });
     await room.write("go", "");
     expect(await running.ended).toMatchObject({ code: 0 });
     expect((await room.run(["show", "jobs/job"])).stdout).not.toContain("This job");
@@ -92,7 +100,7 @@ describe("show", () => {
     for (const path of ["tasks", "nothing", "job.yaml"]) {
       const { code, stdout, stderr } = await room.run(["show", path]);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain(path === "nothing" ? "nothing does not exist" : "not a job directory");
+      expect(stderr).toContain(path === "nothing" ? "nothing does not exist" : `${path} is not a job directory`);
     }
   });
 

@@ -288,7 +288,9 @@ describe("a job whose process is killed", () => {
     expect(shown.stdout).toMatch(/This job did not end: its process \d+ is gone\./);
     expect(shown.stdout).toContain("3 of 6 trials finished");
     const json = JSON.parse((await room.run(["show", "jobs/job", "--json"])).stdout) as Record<string, unknown>;
-    expect(json).toMatchObject({ has_ended: false, result: { completed_trials: 3, pass_rate: 1, ended_at: null } });
-    expect(json["trials"]).toHaveLength(3);
+    expect(json).toMatchObject({
+      run: { status: "interrupted", owner: null, counts: { completed: 3 }, headline: { value: 1 }, ended_at: null },
+    });
+    expect(json["units"]).toHaveLength(3);
   });
 });

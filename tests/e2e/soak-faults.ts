@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { FailureType } from "../../src/jobs/trial/failure.ts";
-import type { Blame } from "../../src/store/run.ts";
+import type { FailureCause } from "../../src/store/run.ts";
 import { seededRandom } from "../../src/base/seeded-random.ts";
 
 /** What a trial with a fault must end with. */
 export interface FaultEnd {
   readonly error: FailureType | null;
-  readonly blame: Blame | null;
+  readonly cause: FailureCause | null;
   /** Whether there is a reward all the same. */
   readonly isMarked: boolean;
   readonly tries: number;
@@ -15,9 +15,14 @@ export interface FaultEnd {
 /** How often a job of a soak may try again. */
 export const soakRetries = 1;
 
-const fine: FaultEnd = { error: null, blame: null, isMarked: true, tries: 1 };
+const fine: FaultEnd = { error: null, cause: null, isMarked: true, tries: 1 };
 const recovered: FaultEnd = { ...fine, tries: 2 };
-const failed = (error: FailureType, blame: Blame, tries = 1): FaultEnd => ({ error, blame, isMarked: false, tries });
+const failed = (error: FailureType, cause: FailureCause, tries = 1): FaultEnd => ({
+  error,
+  cause,
+  isMarked: false,
+  tries,
+});
 const given = 1 + soakRetries;
 
 /** Everything that goes wrong in a soak, and what is to come of it; the names are what scripts and provider go by. */
@@ -35,7 +40,7 @@ export const soakFaults = {
   "tests-not-copied": failed("verifier_failed", "infrastructure"),
   "logs-not-copied": failed("verifier_failed", "infrastructure"),
   "adapter-bug": failed("internal_error", "rollout"),
-  "unanswered-removal": { ...fine, error: "environment_teardown_failed", blame: "infrastructure" },
+  "unanswered-removal": { ...fine, error: "environment_teardown_failed", cause: "infrastructure" },
   // Of the machine: the first process of the sandbox is killed while a command runs.
   "supervisor-dies-once": recovered,
   "supervisor-dies": failed("agent_execution_failed", "infrastructure", given),

@@ -37,6 +37,12 @@ const tasks = {
 const commands = [
   ["show", "jobs/job"],
   ["show", "jobs/job", "--json"],
+  ["show", "jobs/job", "--tasks"],
+  ["show", "jobs/job", "--failed"],
+  ["list", "--json"],
+  ["export", "jobs/job", "--csv", "-"],
+  ["export", "jobs/job", "--jsonl", "-"],
+  ["logs", "jobs/job", "agent/tasks/passes__1"],
   ...Object.keys(tasks).map((name) => ["show", `jobs/job/agent/tasks/${name}__1`]),
   ["status", "jobs/job"],
   ["verify", "jobs/job"],
@@ -54,7 +60,7 @@ describe("a value that leaks in every way is in no file, name or link of the job
       },
       job,
     );
-    const running = room.start(["job.yaml", "--json=events"], { env: canaries });
+    const running = room.start(["job.yaml", "--json=events", "--store", "jobs/store.db"], { env: canaries });
     const killed = new Set<string>();
     const isWaiting = (id: string): boolean =>
       !killed.has(id) && existsSync(join(rig.environmentDir(id), "disk/volumes/logs/agent/again"));
@@ -71,7 +77,7 @@ describe("a value that leaks in every way is in no file, name or link of the job
     expect(existsSync(room.path("jobs/job/agent/tasks/is-lost__1/retries/1/command/stdout.txt"))).toBe(true);
     expect(await room.read("jobs/job/agent/tasks/passes__1/command/stdout.txt")).toContain("[redacted:AGENT_KEY]");
     const { error } = await room.trial("agent/tasks/writes-it-as-reward__1");
-    expect(error).toMatchObject({ type: "verifier_reward_invalid", blame: "agent" });
+    expect(error).toMatchObject({ type: "verifier_reward_invalid", cause: "agent" });
     expect((await room.trial("agent/tasks/writes-it-as-reward__1")).untrusted).toEqual([]);
   });
 

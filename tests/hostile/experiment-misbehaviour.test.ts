@@ -168,9 +168,9 @@ describe("an executor that", () => {
     ["eval-stranger", "an answer that nobody waits for (unknown)"],
     ["eval-list", ""],
     ["huge-answer", ""],
-    ["crash-once", "is started again"],
-    ["exit-0", "is started again"],
-    ["closes-once", "is started again: it closed its stdout and kept running"],
+    ["crash-once", "is restarted"],
+    ["exit-0", "is restarted"],
+    ["closes-once", "is restarted: it closed its stdout and kept running"],
     ["shutdown-silent", ""],
   ])("misbehaves with %s costs no result, and it is told", async (bad, told) => {
     const { code, stderr, json, runs, evaluations } = await misbehave(bad, "--max-workers", "1");
@@ -305,7 +305,7 @@ describe("an executor that", () => {
     const shown = await room.run(["show", "x"]);
     expect(shown.stdout).toContain("protocol problems: 1 unconfirmed");
     expect(JSON.parse((await room.run(["show", "x", "--json"])).stdout)).toMatchObject({
-      summary: { protocol_problems: { unconfirmed: 1 } },
+      run: { details: { protocol_problems: { unconfirmed: 1 } } },
     });
   });
 

@@ -80,9 +80,9 @@ describe("objects of Mastra in a dataset run", () => {
       data: [{ id: "a", input: "Rome?" }],
       target: await agentOf(peers, await scriptedModel(peers, weatherAnswers), { tools: { weather } }),
     });
-    const { entries } = await storage.runs.results(summary.runId, { after: null, limit: 1 });
-    expect(entries[0]?.result).toMatchObject({
-      status: "succeeded",
+    const { entries } = await storage.runs.units(summary.runId, { page: { after: null, limit: 1 } });
+    expect(entries[0]).toMatchObject({
+      status: "completed",
       output: {
         text: expect.stringContaining("Sunny") as string,
         toolCalls: [{ payload: { toolName: "weather", args: { city: "Rome" } } }],
@@ -156,8 +156,8 @@ describe("the AI SDK in a dataset run", () => {
       ],
     });
     expect(summary.scorers).toMatchObject([{ mean: 0.5 }]);
-    const { entries } = await storage.runs.results(summary.runId, { after: null, limit: 1 });
-    expect(entries[0]?.result.output).toMatchObject({ text: "hello", finishReason: "stop" });
+    const { entries } = await storage.runs.units(summary.runId, { page: { after: null, limit: 1 } });
+    expect(entries[0]?.output).toMatchObject({ text: "hello", finishReason: "stop" });
     expect(summary.results[0]?.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 });
   });
 

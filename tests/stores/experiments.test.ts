@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, onTestFinished, test } from "vitest";
 import { systemClock as clock } from "../../src/base/clock.ts";
 import { readHost } from "../../src/base/host.ts";
 import { readOwner } from "../../src/base/process-owner.ts";
-import { openStoreShelf } from "../../src/experiments/output/store/store-shelf.ts";
-import { shelfCases } from "../../src/experiments/testing/shelf-cases.ts";
+import { openStoreRepository } from "../../src/experiments/output/store/store-repository.ts";
+import { repositoryCases } from "../../src/experiments/testing/repository-cases.ts";
 import { cannotRun } from "../e2e/rollout-cli.ts";
 import { openTestPostgres, whyNoTestPostgres, type TestPostgres } from "./open-test-postgres.ts";
 import { open } from "./process-scenarios.ts";
@@ -20,19 +20,19 @@ beforeAll(async () => {
 afterAll(() => database?.[Symbol.asyncDispose]());
 
 describe("experiments in SQLite", () => {
-  for (const entry of shelfCases)
+  for (const entry of repositoryCases)
     test(entry.title, async () => {
-      const directory = await mkdtemp(join(tmpdir(), "rollout-shelf-"));
+      const directory = await mkdtemp(join(tmpdir(), "rollout-repository-"));
       onTestFinished(() => rm(directory, { recursive: true, force: true }));
       await using store = await open(join(directory, "store.db"));
-      await entry.run(openStoreShelf({ store, owner, clock }));
+      await entry.run(openStoreRepository({ store, owner, clock }));
     });
 });
 
 describe("experiments in PostgreSQL", () => {
-  for (const entry of shelfCases)
+  for (const entry of repositoryCases)
     test(entry.title, async (context) => {
       await using store = await open((database ?? cannotRun(context, reason ?? "")).url);
-      await entry.run(openStoreShelf({ store, owner, clock }));
+      await entry.run(openStoreRepository({ store, owner, clock }));
     });
 });

@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { openPrivatePostgres, postgresVariable, whyNoPostgres } from "../engines/private-postgres.ts";
 
-/** A database that nobody else uses. */
+/** A database of one test file. */
 export interface TestPostgres extends AsyncDisposable {
   readonly url: string;
   readonly query: (sql: string) => Promise<readonly Record<string, unknown>[]>;
 }
 
-/** Why the tests have no PostgreSQL; null when they have one. */
+/** Returns why the tests have no PostgreSQL; null if they have one. */
 export function whyNoTestPostgres(): string | null {
   return process.env[postgresVariable] ? null : whyNoPostgres();
 }
 
-/** Makes a database in the server that the tests were given, or in one that is started for them. */
+/** Creates a database on the server named in the environment, or on one that is started for the test. */
 export async function openTestPostgres(): Promise<TestPostgres> {
   const given = process.env[postgresVariable];
   const server = given ? null : await openPrivatePostgres();

@@ -8,6 +8,7 @@ import { readOwner } from "../../src/base/process-owner.ts";
 import { readAll } from "../../src/store/read-all.ts";
 import type { DatasetVersion } from "../../src/store/dataset-store.ts";
 import { openStore } from "../../src/store/registry.ts";
+import type { UnitRow } from "../../src/store/run.ts";
 import type { Store } from "../../src/store/store.ts";
 
 const script = fileURLToPath(new URL("./write-in-process.ts", import.meta.url));
@@ -45,15 +46,15 @@ async function makeDataset(store: Store): Promise<string> {
   return (await store.datasets.create({ name: "shared", ...nothing })).id;
 }
 
-async function countResults(store: Store, runId: string): Promise<Set<number>> {
-  const all = await readAll<{ index: number }, number>((after) => store.runs.outcomes(runId, { after, limit: 500 }));
+async function readIndexes(store: Store, runId: string): Promise<Set<number>> {
+  const all = await readAll<UnitRow, string>((after) => store.runs.rows(runId, { page: { after, limit: 500 } }));
   return new Set(all.map(({ index }) => index));
 }
 
-/** Processes that set the store up, write runs and make versions of one dataset at once lose nothing of each other. */
+/** Processes that create the tables, write runs and make versions of one dataset at the same time lose nothing. */
 export async function writeTogether(location: string): Promise<void> {
   const rounds = 40;
-  // Set up by several at once.
+  // Several create the tables at once.
   const stores = await Promise.all([open(location), open(location), open(location)]);
   for (const each of stores.slice(1)) await each[Symbol.asyncDispose]();
   await using store = stores[0] ?? (await open(location));
@@ -64,8 +65,8 @@ export async function writeTogether(location: string): Promise<void> {
     expect(lines.at(-1)).toBe("ended");
   }
   for (const name of ["one", "two"]) {
-    expect((await countResults(store, name)).size).toBe(rounds * 10);
-    expect(await store.runs.find(name)).toMatchObject({ status: "completed", isHeld: false });
+    expect((await readIndexes(store, name)).size).toBe(rounds * 10);
+    expect(await store.runs.get(name)).toMatchObject({ status: "completed", owner: null });
   }
   const versions = await readAll<DatasetVersion, number>((after) =>
     store.datasets.versions(datasetId, { after, limit: 7 }),
@@ -74,7 +75,7 @@ export async function writeTogether(location: string): Promise<void> {
   expect(versions[0]?.itemCount).toBe(201);
 }
 
-/** A process that is killed while it makes a dataset leaves none, and the next write removes what it staged. */
+/** A process that is killed while it creates a dataset leaves none, and the next write deletes what it staged. */
 export async function killMaker(location: string): Promise<void> {
   await using store = await open(location);
   const datasetId = (await store.datasets.find("shared"))?.id ?? (await makeDataset(store));
@@ -88,7 +89,7 @@ export async function killMaker(location: string): Promise<void> {
   await write.commit();
 }
 
-/** Whatever a killed process was told is there, nothing half-done is seen, and its run can be taken up. */
+/** All acknowledged writes of a killed process are stored, no write is stored in part, and its run can be resumed. */
 export async function killWriter(location: string, killAfter: number): Promise<void> {
   await using store = await open(location);
   const datasetId = (await store.datasets.find("shared"))?.id ?? (await makeDataset(store));
@@ -96,13 +97,13 @@ export async function killWriter(location: string, killAfter: number): Promise<v
   const before = (await store.datasets.find(datasetId))?.version ?? 0;
   const { lines, code } = await startWriter(location, name, 10_000, killAfter);
   expect(code).toBeNull();
-  expect(await store.runs.find(name)).toMatchObject({ status: "running", isHeld: false });
+  expect(await store.runs.get(name)).toMatchObject({ status: "interrupted", owner: null });
 
-  const results = await countResults(store, name);
-  const acknowledged = lines.filter((line) => line.startsWith("results")).map((line) => Number(line.split(" ")[1]));
-  for (const round of acknowledged) for (let n = 0; n < 10; n++) expect(results).toContain(round * 10 + n);
-  // A batch is there whole or not at all.
-  expect(results.size % 10).toBe(0);
+  const indexes = await readIndexes(store, name);
+  const acknowledged = lines.filter((line) => line.startsWith("units")).map((line) => Number(line.split(" ")[1]));
+  for (const round of acknowledged) for (let n = 0; n < 10; n++) expect(indexes).toContain(round * 10 + n);
+  // A batch is stored completely or not at all.
+  expect(indexes.size % 10).toBe(0);
 
   const versions = lines.filter((line) => line.startsWith("version")).map((line) => Number(line.split(" ")[1]));
   const dataset = await store.datasets.find(datasetId);
@@ -112,9 +113,9 @@ export async function killWriter(location: string, killAfter: number): Promise<v
   );
   expect(items.length).toBe(dataset?.itemCount);
 
-  const hold = await store.runs.take(name, readOwner(host));
-  await hold.end({ status: "failed", isFinished: false, succeeded: 0, failed: 0, error: "killed", summary: null });
-  // The next write removes what the dead one staged.
+  const lease = await store.runs.resume(name, readOwner(host));
+  await lease.end({ ...lease.run, status: "failed", error: "killed" });
+  // The next write deletes what the dead one staged.
   await using write = await store.datasets.openWrite({ datasetId, mode: "merge", note: null });
   await write.put([{ id: `after ${killAfter}`, input: 1 }]);
   expect((await write.commit()).version).toBe((dataset?.version ?? 0) + 1);

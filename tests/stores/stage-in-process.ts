@@ -2,7 +2,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { readHost } from "../../src/base/host.ts";
 import { openStore } from "../../src/store/registry.ts";
 
-// Begins to make a dataset and never comes to its end.
+// Starts to create a dataset and never commits it.
 const [location = "", name = ""] = process.argv.slice(2);
 const store = await openStore({ location, host: readHost(process), clock: systemClock, access: "write" });
 const nothing = { description: null, metadata: {}, inputSchema: null, expectedOutputSchema: null, scorerIds: null };

@@ -13,7 +13,9 @@ import { FileChanges } from "../eval/file-changes.ts";
 import { guardProcess } from "../eval/guard-process.ts";
 import { loadEvals, type NamedEval } from "../eval/load-evals.ts";
 import { openModuleLoader, type ModuleLoader } from "../../base/module-loader.ts";
-import { runJson } from "../eval/run-json.ts";
+import { runJson } from "../../store/run-json.ts";
+import { plainJson } from "../../base/plain-json.ts";
+import { readOrigin, type OriginOptions } from "../run-origin.ts";
 import { runEvals, type EvalRun } from "../eval/run-evals.ts";
 import { countText } from "../../report/number-text.ts";
 import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
@@ -26,7 +28,7 @@ import { storeWords } from "../with-store.ts";
 
 const settleMs = 50;
 
-export interface EvalCommandOptions extends EvalOptions, ReportOptions {
+export interface EvalCommandOptions extends EvalOptions, ReportOptions, OriginOptions {
   readonly only?: readonly string[];
   readonly resume?: string | true;
   readonly watch?: boolean;
@@ -97,11 +99,13 @@ async function runLoaded(
     {
       evals,
       resumeCommand,
+      file: shownPath(session.file, context.host.cwd),
       say: reporter.say,
       store,
       resume: options.resume ?? false,
       storeWords: store === null ? "" : storeWords(options.store ? { store: options.store } : {}, store.location),
       onEvent: reporter.onEvent,
+      origin: await readOrigin(options, context),
       signal,
     },
     context,
@@ -180,6 +184,5 @@ function isWhole({ status, failedCount, error, persistenceFailures, scorers, dat
 }
 
 function describeRuns(runs: readonly EvalRun[], exitCode: number): string {
-  const told = runs.map(({ name, summary }) => runJson(name, summary));
-  return JSON.stringify({ schema_version: 1, exit_code: exitCode, runs: told });
+  return plainJson({ schema_version: 1, exit_code: exitCode, runs: runs.map(({ run }) => runJson(run)) });
 }

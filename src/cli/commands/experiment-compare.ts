@@ -4,7 +4,7 @@ import { compareExperiments, type ExperimentComparison } from "../../experiments
 import { readExampleMarks, type ExampleMarks } from "../../experiments/compare/example-marks.ts";
 import { readEarlierSessions } from "../../experiments/output/earlier-sessions.ts";
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
-import type { RunRecord } from "../../store/run-store.ts";
+import type { Run } from "../../store/run.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { locateExperiment } from "../experiment/locate-experiment.ts";
@@ -36,23 +36,23 @@ export async function experimentCompareCommand(
 }
 
 interface Side {
-  readonly record: RunRecord;
+  readonly record: Run;
   readonly marks: ReadonlyMap<string, ExampleMarks>;
 }
 
 /** Each may be somewhere else. */
 async function readSide(word: string, options: PlaceOptions, context: CliContext): Promise<Side> {
   const { signal } = new AbortController();
-  const { id, options: found } = await locateExperiment(word, options, context.host.cwd);
+  const { id, options: found } = await locateExperiment(word, options, context);
   await using place = openExperimentPlace(found, signal, context);
-  const shelf = await place.openShelf("read");
-  const record = { ...(await findExperiment(shelf, id)), id };
+  const repository = await place.openRepository("read");
+  const record = { ...(await findExperiment(repository, id)), id };
   // Throws for a run of another kind.
   readPlan(record);
-  return { record, marks: await readExampleMarks(shelf.runs(id)) };
+  return { record, marks: await readExampleMarks(repository.runs(id)) };
 }
 
-function toJson(before: RunRecord, after: RunRecord, comparison: ExperimentComparison): JsonObject {
+function toJson(before: Run, after: Run, comparison: ExperimentComparison): JsonObject {
   return {
     schema_version: 1,
     before: sideJson(before, comparison.failedBefore),
@@ -79,8 +79,8 @@ function toJson(before: RunRecord, after: RunRecord, comparison: ExperimentCompa
   };
 }
 
-function sideJson(record: RunRecord, failedRuns: number): JsonObject {
+function sideJson(record: Run, failedRuns: number): JsonObject {
   const { params, dataset } = readPlan(record);
-  const { id, name, total } = record;
-  return { id, name, dataset, params, total_runs: total, failed_runs: failedRuns };
+  const { id, name, plan } = record;
+  return { id, name, dataset, params, total_runs: plan.total, failed_runs: failedRuns };
 }

@@ -1,10 +1,10 @@
 import { shellWord } from "../../base/shown-path.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
-import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
+import { toRescoredRun, type ExperimentRepository } from "../../experiments/output/experiment-repository.ts";
 import { readEarlierSessions } from "../../experiments/output/earlier-sessions.ts";
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import type { DueRun } from "../../experiments/run/experiment-run.ts";
-import type { RunRecord } from "../../store/run-store.ts";
+import type { Run } from "../../store/run.ts";
 import type { CliContext } from "../cli-context.ts";
 import { beginExecutor } from "../experiment/begin-executor.ts";
 import { exitWhenForced } from "../experiment/exit-when-forced.ts";
@@ -17,37 +17,35 @@ import { listenAndReport } from "../report-options.ts";
 
 export interface ScoreCommandOptions extends ExecutorOptions, PlaceOptions {}
 
-/** `rollout experiment score`: evaluates the outputs of an experiment anew and returns the exit code. */
+/** `rollout experiment score`: evaluates the outputs of an experiment again and returns the exit code. */
 export async function experimentScoreCommand(
   word: string,
   path: string,
   given: ScoreCommandOptions,
   context: CliContext,
 ): Promise<number> {
-  const { id, options } = await locateExperiment(word, given, context.host.cwd);
+  const { id, options } = await locateExperiment(word, given, context);
   using told = listenAndReport(options, context, "runs");
   using _exit = exitWhenForced(told.interrupts, context);
   const { signal } = told.interrupts;
   await using begun = beginExecutor({ path, options, reporter: told.reporter, signal }, context);
   await using place = openExperimentPlace(options, signal, context);
-  const shelf = await place.openShelf();
-  const record = await findExperiment(shelf, id);
+  const repository = await place.openRepository();
+  const record = await findExperiment(repository, id);
   const { params, repetitions, passAt } = readPlan(record);
   return await runExperimentFile(
     {
       begun,
-      id,
       passAt,
       earlier: readEarlierSessions(record),
       params: readParams(options.param ?? []),
       inherited: params,
       repetitions,
-      exampleCount: record.total / repetitions,
       examples: noExamples,
-      rescore: { file: path, runs: (evaluators) => readRuns(shelf, record, evaluators) },
+      rescore: { file: path, runs: (evaluators) => readRuns(repository, record, evaluators) },
       openOutput: async ({ evaluators }) => {
         if (evaluators.length === 0) throw new RolloutError("config_invalid", `${path} has no evaluators`);
-        return await shelf.rescore(id);
+        return await repository.rescore(id);
       },
       isPhased: false,
       taskLimitMs: 0,
@@ -63,15 +61,14 @@ export async function experimentScoreCommand(
 async function* noExamples(): AsyncGenerator<never, void> {}
 
 async function* readRuns(
-  shelf: ExperimentShelf,
-  { id }: RunRecord,
+  repository: ExperimentRepository,
+  { id }: Run,
   evaluators: readonly string[],
 ): AsyncGenerator<DueRun, void> {
   let count = 0;
-  for await (const { run, outcome, failureType, durationMs, evaluations } of shelf.runs(id)) {
+  for await (const stored of repository.runs(id)) {
     count++;
-    const others = [...evaluations].filter(([name]) => !evaluators.includes(name));
-    yield { run, known: { outcome, failureType, durationMs, evaluations: new Map(others) } };
+    yield { run: stored.run, known: toRescoredRun(stored, evaluators) };
   }
   if (count === 0) throw new RolloutError("config_invalid", `no task of experiment "${id}" was answered`);
 }

@@ -1,16 +1,19 @@
-import { basename, extname } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, extname, resolve } from "node:path";
 import type { JsonObject } from "../../base/json.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord } from "../../base/shown-path.ts";
 import { firstExamples, type ExampleSource } from "../../experiments/examples/example-source.ts";
 import { readEarlierSessions } from "../../experiments/output/earlier-sessions.ts";
 import type { ExperimentOutput } from "../../experiments/output/experiment-output.ts";
-import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
+import type { ExperimentRepository } from "../../experiments/output/experiment-repository.ts";
 import { openNoOutput } from "../../experiments/output/no-output.ts";
 import { checkSameExperiment, planExperiment, readPlan } from "../../experiments/output/plan-experiment.ts";
 import type { DiscoverAnswer } from "../../experiments/protocol.ts";
 import { countText, groupDigits } from "../../report/number-text.ts";
-import type { RunRecord } from "../../store/run-store.ts";
+import { readOwner } from "../../base/process-owner.ts";
+import type { Run } from "../../store/run.ts";
+import { readOrigin, type OriginOptions } from "../run-origin.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { BegunExecutor } from "../experiment/begin-executor.ts";
 import { locateExperiment } from "../experiment/locate-experiment.ts";
@@ -25,7 +28,7 @@ import { showWords } from "../experiment/show-words.ts";
 import { readParams } from "../experiment/read-params.ts";
 import { runExperimentFile, type ExecutorOptions, type Told } from "../experiment/run-experiment-file.ts";
 
-export interface ExperimentCommandOptions extends ExecutorOptions, PlaceOptions {
+export interface ExperimentCommandOptions extends ExecutorOptions, PlaceOptions, OriginOptions {
   readonly dataset?: string;
   readonly repetitions?: number;
   readonly passAt?: number;
@@ -44,18 +47,24 @@ export async function experimentCommand(
   context: CliContext,
 ): Promise<number> {
   checkOptions(given);
-  const options = await locateResumed(given, context.host.cwd);
+  if (path === "list" && !existsSync(resolve(context.host.cwd, path)))
+    throw new RolloutError("usage_invalid", "list is not an experiment file", {
+      hint: "`rollout list --kind experiment` lists experiments",
+    });
+  const origin = readOrigin(given, context);
+  const options = await locateResumed(given, context);
   const { signal } = told.interrupts;
   await using place = openExperimentPlace(options, signal, context);
   const dryCount = options.dryRun === true ? 1 : (options.dryRun ?? null);
-  const shelf = dryCount === null ? await place.openShelf() : null;
-  const record = options.resume === undefined || shelf === null ? null : await findExperiment(shelf, options.resume);
+  const repository = dryCount === null ? await place.openRepository() : null;
+  const record =
+    options.resume === undefined || repository === null ? null : await findExperiment(repository, options.resume);
   const known = record && readPlan(record);
-  if (shelf !== null && record !== null && options.quiet !== true)
-    told.reporter.say(describeLeft(record, await shelf.count(record.id)));
-  const all = await findExamples({ options, place, shelf, record, cwd: context.host.cwd, signal });
+  if (repository !== null && record !== null && options.quiet !== true)
+    told.reporter.say(describeLeft(record, await repository.count(record.id)));
+  const all = await findExamples({ options, place, repository, record, cwd: context.host.cwd, signal });
   const examples = dryCount === null ? all : firstExamples(all, dryCount);
-  const id = options.resume ?? options.name ?? (await freeName(shelf, path, context));
+  const id = options.resume ?? options.name ?? (await freeName(repository, path, context));
   const repetitions = options.repetitions ?? known?.repetitions ?? 1;
   const passAt = options.passAt ?? known?.passAt ?? 1;
   const open = async (discovered: DiscoverAnswer, params: JsonObject): Promise<ExperimentOutput> => {
@@ -63,33 +72,35 @@ export async function experimentCommand(
       throw new RolloutError("config_invalid", `${path} has no task`, {
         hint: "mark the function that turns an input into an output as its task; `rollout experiment score` needs none",
       });
-    if (shelf === null || dryCount !== null) return await openNoOutput();
-    const { evaluators } = discovered;
-    const facts = {
-      id,
-      name: discovered.name ?? stemOf(path),
-      file: path,
-      examples,
-      params,
-      repetitions,
-      evaluators,
-      passAt,
-    };
-    const plan = planExperiment({ ...facts, maxWorkers: options.maxWorkers });
-    if (record === null) return await shelf.begin(plan, examples);
+    const experiment = discovered.name ?? stemOf(path);
+    const plan = planExperiment(
+      {
+        id,
+        name: options.name ?? experiment,
+        experiment,
+        file: path,
+        examples,
+        params,
+        repetitions,
+        evaluators: discovered.evaluators,
+        passAt,
+        maxWorkers: options.maxWorkers,
+        location: "",
+      },
+      { origin: await origin, owner: readOwner(context.host), now: context.clock.now() },
+    );
+    if (repository === null || dryCount !== null) return await openNoOutput(plan);
+    if (record === null) return await repository.begin(plan, examples);
     checkSameExperiment(record, plan);
-    return await shelf.resume(id);
+    return await repository.resume(id);
   };
   return await runExperimentFile(
     {
       begun,
-      id,
-      name: stemOf(path),
       params: { ...known?.params, ...readParams(options.param ?? []) },
       repetitions,
       passAt,
       earlier: record === null ? undefined : readEarlierSessions(record),
-      exampleCount: examples.count,
       examples: () => examples.read(),
       openOutput: open,
       isPhased: options.phased === true,
@@ -103,10 +114,11 @@ export async function experimentCommand(
   );
 }
 
-/** How far an experiment came that is gone on with. */
-function describeLeft({ id, total }: RunRecord, { succeeded, failed }: { succeeded: number; failed: number }): string {
+/** Describes how far a resumed experiment came. */
+function describeLeft({ id, plan }: Run, { succeeded, failed }: { succeeded: number; failed: number }): string {
+  const { total } = plan;
   const left = total - succeeded;
-  const done = `going on with ${id}: ${groupDigits(succeeded)} of ${countText(total, "run")} have their output`;
+  const done = `resuming ${id}: ${groupDigits(succeeded)} of ${countText(total, "run")} have an output`;
   if (left === 0) return `${done}; only evaluations can be missing`;
   const again = failed === 0 ? "" : ` (${groupDigits(failed)} failed before)`;
   return `${done}, ${groupDigits(left)} left${again}`;
@@ -116,34 +128,36 @@ function describeLeft({ id, total }: RunRecord, { succeeded, failed }: { succeed
 function checkOptions({ resume, name, dryRun }: ExperimentCommandOptions): void {
   if (resume === undefined) return;
   if (name !== undefined)
-    throw new RolloutError("usage_invalid", "--name cannot stand beside --resume", {
-      hint: "an experiment that is gone on with keeps its name; leave one of them out",
-    });
+    throw new RolloutError(
+      "usage_invalid",
+      "--name cannot be combined with --resume: a resumed experiment keeps its name",
+    );
   if (dryRun !== undefined)
-    throw new RolloutError("usage_invalid", "--dry-run cannot stand beside --resume", {
-      hint: "a rehearsal keeps nothing and goes on with nothing; leave one of them out",
-    });
+    throw new RolloutError("usage_invalid", "--dry-run cannot be combined with --resume: a dry run stores nothing");
 }
 
-/** The same options with the place and the id of what is gone on with, also when it was named by its directory. */
-async function locateResumed(options: ExperimentCommandOptions, cwd: string): Promise<ExperimentCommandOptions> {
+/** Returns the options with the place and the id of the experiment to resume. */
+async function locateResumed(
+  options: ExperimentCommandOptions,
+  context: CliContext,
+): Promise<ExperimentCommandOptions> {
   if (options.resume === undefined) return options;
-  const { id, options: located } = await locateExperiment(options.resume, options, cwd);
+  const { id, options: located } = await locateExperiment(options.resume, options, context);
   return { ...located, resume: id };
 }
 
 interface ExamplesRequest {
   readonly options: ExperimentCommandOptions;
   readonly place: ExperimentPlace;
-  readonly shelf: ExperimentShelf | null;
-  readonly record: RunRecord | null;
+  readonly repository: ExperimentRepository | null;
+  readonly record: Run | null;
   readonly cwd: string;
   readonly signal: AbortSignal;
 }
 
 /** The examples that were named, else those that the experiment was begun with. */
-async function findExamples({ options, place, shelf, record, ...rest }: ExamplesRequest): Promise<ExampleSource> {
-  const kept = options.dataset === undefined && record !== null ? await shelf?.examples(record.id) : null;
+async function findExamples({ options, place, repository, record, ...rest }: ExamplesRequest): Promise<ExampleSource> {
+  const kept = options.dataset === undefined && record !== null ? await repository?.examples(record.id) : null;
   if (kept) return kept;
   const word = options.dataset ?? (record && (await nameOfDataset(record, place)));
   if (word === null)
@@ -154,10 +168,11 @@ async function findExamples({ options, place, shelf, record, ...rest }: Examples
 }
 
 /** A dataset keeps its id whatever it is called. */
-async function nameOfDataset(record: RunRecord, place: ExperimentPlace): Promise<string | null> {
-  if (record.datasetId === null) return readPlan(record).dataset;
-  const dataset = await (await place.openStore()).datasets.find(record.datasetId);
-  return `${dataset?.name ?? record.datasetId}@${record.datasetVersion ?? 1}`;
+async function nameOfDataset(record: Run, place: ExperimentPlace): Promise<string | null> {
+  const { dataset: name, datasetId, datasetVersion } = readPlan(record);
+  if (datasetId === null) return name;
+  const dataset = await (await place.openStore()).datasets.find(datasetId);
+  return `${dataset?.name ?? datasetId}@${datasetVersion ?? 1}`;
 }
 
 function stemOf(path: string): string {
@@ -165,11 +180,11 @@ function stemOf(path: string): string {
 }
 
 /** The file and the time, with `-2`, `-3` behind it when that is taken. */
-async function freeName(shelf: ExperimentShelf | null, path: string, { clock }: CliContext): Promise<string> {
+async function freeName(repository: ExperimentRepository | null, path: string, { clock }: CliContext): Promise<string> {
   const stamp = new Date(clock.now()).toISOString().slice(0, 19).replaceAll(/[:T]/g, "-");
   const name = `${stemOf(path)}-${stamp}`;
   for (let n = 1; ; n++) {
     const free = n === 1 ? name : `${name}-${n}`;
-    if (shelf === null || (await shelf.find(free)) === null) return free;
+    if (repository === null || (await repository.find(free)) === null) return free;
   }
 }

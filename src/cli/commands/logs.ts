@@ -9,7 +9,8 @@ import { selectStreams, trialStreams, type TrialStream } from "../../jobs/output
 import type { CliContext } from "../cli-context.ts";
 import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
 import { listenToInterrupts } from "../interrupts.ts";
-import { isJobAlive, readNamedJob } from "../job-life.ts";
+import { isJobAlive } from "../job-life.ts";
+import { readNamedJob } from "../runs/locate-job.ts";
 import type { Terminal } from "../terminal.ts";
 
 export interface LogsOptions {
@@ -26,7 +27,7 @@ export async function logsCommand(
 ): Promise<number> {
   const { host, clock, terminal, process } = context;
   const streams = options.stream === undefined ? trialStreams : selectStreams(options.stream);
-  const job = await readNamedJob(run, host);
+  const job = await readNamedJob(run, context);
   const key = findTrialKey(job.plan.map(keyOf), trial);
   const { dir, result } = trialPaths(job.dir, key);
   const isOver = (): boolean => existsSync(result) || job.hasEnded || !isJobAlive(job, host);

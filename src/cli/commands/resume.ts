@@ -1,37 +1,39 @@
-import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
 import type { Host } from "../../base/host.ts";
-import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord, shownPath } from "../../base/shown-path.ts";
 import { loadRecordedJob, recordedSelection } from "../../jobs/resume/load-recorded-job.ts";
 import { openEarlierWork, type EarlierWork } from "../../jobs/resume/open-earlier-work.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { JobOptions } from "../job-options.ts";
 import { overridesOf } from "../read-job-arguments.ts";
+import type { OriginOptions } from "../run-origin.ts";
 import { jsonModeOf, listenAndReport, type ReportOptions } from "../report-options.ts";
 import { wishesOf, type ResumeOptions } from "../resume-options.ts";
 import { runJob } from "../run-job.ts";
+import { locateJobDirectory } from "../runs/locate-job.ts";
 
-export type ResumeCommandOptions = Pick<JobOptions, "attempts" | "concurrency" | "set"> & ReportOptions & ResumeOptions;
+export type ResumeCommandOptions = Pick<JobOptions, "attempts" | "concurrency" | "set"> &
+  ReportOptions &
+  ResumeOptions &
+  OriginOptions & { readonly store?: string };
 
 /** `rollout resume`: runs what is left of the job in a directory and returns its exit code. */
-export async function resumeCommand(
-  directory: string,
-  options: ResumeCommandOptions,
-  context: CliContext,
-): Promise<number> {
+export async function resumeCommand(word: string, options: ResumeCommandOptions, context: CliContext): Promise<number> {
   const { host, clock } = context;
-  const dir = resolve(host.cwd, directory);
+  const dir = await locateJobDirectory(word, context);
   const wishes = wishesOf(options);
-  if (!existsSync(dir)) throw new RolloutError("not_found", `${directory} does not exist`);
   using told = listenAndReport(options, context);
   const { reporter, interrupts } = told;
   await using earlier = await openEarlierWork(dir, { host, clock, signal: interrupts.signal });
   const job = loadRecordedJob(earlier, overridesOf(options, host.cwd), host);
   if (options.quiet !== true) for (const line of await newerFile(earlier, host)) reporter.say(line);
   const asked = { selection: recordedSelection(earlier), json: jsonModeOf(options), quiet: options.quiet === true };
-  return await runJob({ job, earlier, wishes, ...asked }, reporter, interrupts, context);
+  return await runJob(
+    { job, earlier, wishes, ...asked, origin: options, store: options.store },
+    reporter,
+    interrupts,
+    context,
+  );
 }
 
 // The job is the one that ran; somebody who edited its file may expect another.

@@ -10,10 +10,12 @@ import type { JobOptions } from "../job-options.ts";
 import { readJobArguments, selectionOf } from "../read-job-arguments.ts";
 import { wishesOf, type ResumeOptions } from "../resume-options.ts";
 import { runJob } from "../run-job.ts";
+import type { OriginOptions } from "../run-origin.ts";
 import { jsonModeOf, listenAndReport, type ReportOptions } from "../report-options.ts";
 
-export interface RunOptions extends JobOptions, ReportOptions, ResumeOptions {
+export interface RunOptions extends JobOptions, ReportOptions, ResumeOptions, OriginOptions {
   readonly resume?: boolean;
+  readonly store?: string;
 }
 
 /** `rollout run`: runs a job, or with `--resume` what is left of it, and returns its exit code. */
@@ -31,7 +33,12 @@ export async function runCommand(paths: readonly string[], options: RunOptions, 
   await using earlier =
     dir !== null && existsSync(dir) ? await openEarlierWork(dir, { host, clock, signal: interrupts.signal }) : null;
   const asked = { selection: selectionOf(options), json: jsonModeOf(options), quiet: options.quiet === true };
-  return await runJob({ job, earlier, wishes, ...asked }, reporter, interrupts, context);
+  return await runJob(
+    { job, earlier, wishes, ...asked, origin: options, store: options.store },
+    reporter,
+    interrupts,
+    context,
+  );
 }
 
 function directoryOf({ jobsDir, name }: Job, host: Host): string {

@@ -1,245 +1,232 @@
-import { existsSync } from "node:fs";
-import { open, readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { createReadStream, existsSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { plainJson } from "../../base/plain-json.ts";
-import type { Clock } from "../../base/clock.ts";
-import type { Host } from "../../base/host.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
-import { shellWord, shownPath } from "../../base/shown-path.ts";
+import { shellWord } from "../../base/shown-path.ts";
 import { plainText } from "../../base/terminal-text.ts";
-import { jobShape } from "../../jobs/describe-run.ts";
-import { jobPaths } from "../../jobs/output/job-paths.ts";
-import { readJob, readTrial, type JobRecord } from "../../jobs/output/read-job.ts";
-import { toUnit, type TrialResultFile } from "../../jobs/output/trial-result-schema.ts";
-import { costText, countText, durationFormat, markText } from "../../report/number-text.ts";
+import { describeUnknown } from "../../base/suggest.ts";
+import { listArtifacts } from "../../jobs/output/trial-artifacts.ts";
+import { readJob, readTrial } from "../../jobs/output/read-job.ts";
+import type { TrialResultFile } from "../../jobs/output/trial-result-schema.ts";
+import { countText, groupDigits } from "../../report/number-text.ts";
 import { RunTally } from "../../report/run-tally.ts";
-import type { PlannedGroup, RunHead, RunTail } from "../../store/run.ts";
+import { matrixLegend, renderMatrix, type MatrixOrder } from "../../report/unit-matrix.ts";
+import { renderUnits } from "../../report/unit-table.ts";
+import { runJson, unitJson } from "../../store/run-json.ts";
+import type { Run, Unit } from "../../store/run.ts";
+import type { RunSource } from "../../store/run-source.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { isJobAlive } from "../job-life.ts";
-import { nextOfJob } from "../next-of-job.ts";
-import { showExperimentDirectory, showStoredExperiment } from "../experiment/show-experiment.ts";
-import { findRun } from "../find-run.ts";
-import { openNamedStore } from "../open-store.ts";
 import { printSummary } from "../run-reporter.ts";
-import { showRun, type ShowRunOptions } from "../show-run.ts";
+import { describeTrial } from "../runs/describe-trial.ts";
+import { describeUnit } from "../runs/describe-unit.ts";
+import { locateRun, type LocatedRun, type LocateOptions } from "../runs/locate-run.ts";
+import { describeState } from "../runs/describe-state.ts";
+import { nextCommands, WorstUnit } from "../runs/next-commands.ts";
+import { readRows, readUnits } from "../runs/read-units.ts";
+import { unitQueryOf, type QueryOptions } from "../runs/unit-query.ts";
+import { isDirectoryGone, shownLocation } from "./list.ts";
 
-/** `rollout show`: a job's summary, or all there is to know about one trial. */
-export async function showCommand(directory: string, options: ShowRunOptions, context: CliContext): Promise<number> {
-  const { host, terminal, clock } = context;
-  const dir = resolve(host.cwd, options.outputDir ?? "", directory);
-  if (!existsSync(dir) && options.outputDir !== undefined)
-    throw new RolloutError("not_found", `there is no experiment "${directory}" in ${options.outputDir}`, {
-      hint: `\`rollout experiment list --output-dir ${shellWord(options.outputDir)}\` lists them`,
+export interface ShowOptions extends LocateOptions, QueryOptions {
+  readonly json?: boolean;
+  readonly item?: string;
+  readonly trial?: string;
+  readonly tasks?: boolean;
+  readonly full?: boolean;
+  readonly file?: string;
+}
+
+/** `rollout show`: a run's summary, its units as a table or a matrix, or everything about one unit. */
+export async function showCommand(
+  word: string | undefined,
+  options: ShowOptions,
+  context: CliContext,
+): Promise<number> {
+  const { host } = context;
+  if (word !== undefined) {
+    const dir = resolve(host.cwd, options.outputDir ?? "", word);
+    const trial = existsSync(dir) ? await readTrial(dir) : null;
+    if (trial && options.json === true) return await printTrialJson(dir, options, context);
+    if (trial) return await showTrial(dir, trial, options, context);
+  }
+  const key = options.trial ?? options.item;
+  if (key === undefined && (options.full === true || options.file !== undefined))
+    throw new RolloutError("usage_invalid", `--${options.full === true ? "full" : "file"} is for one trial`, {
+      hint: "add --trial TRIAL, or name the directory of a trial",
     });
-  if (!existsSync(dir)) return await showStoredRun(directory, options, context);
-  const trial = await readTrial(dir);
-  if (trial) {
-    terminal.out(options.json ? `${plainJson(trial, 2)}\n` : await describeTrial(dir, trial, host.cwd));
-    return exitCodes.done;
-  }
-  const shownExperiment = await showExperimentDirectory(dir, options, context);
-  if (shownExperiment !== null) return shownExperiment;
-  const job = await readJob(dir);
-  if (options.json) {
-    terminal.out(
-      `${plainJson({ schema_version: 1, job_dir: dir, has_ended: job.hasEnded, result: job.result, trials: job.trials }, 2)}\n`,
-    );
-    return exitCodes.done;
-  }
-  if (!job.hasEnded) terminal.out(`${describeUnfinished(job, host)}\n\n`);
-  const tally = new RunTally(jobShape(job.started.has_verifier));
-  for (const result of job.trials) tally.add(toUnit(result));
-  for (const warning of job.result.warnings) tally.addWarning(warning);
-  const isRunning = !job.hasEnded && isJobAlive(job, host);
-  const { command, notes } = isRunning ? { command: null, notes: [] } : await nextOfJob(job, host.cwd);
-  const next = [
-    ...(command === null ? [] : [command]),
-    ...(isGone(job, host) ? ["rollout clean"] : []),
-    ...worthALook(job, directory),
-  ];
-  printSummary(terminal, headOf(job, host.cwd), tally, { ...tailOf(job, next, elapsedSec(job, host, clock)), notes });
+  await using located = await locateRun(word, options, context);
+  if (key !== undefined) return await showUnits(located, key, options, context);
+  if (options.json === true) return await printJson(located, options, context);
+  if (options.tasks === true) return await printMatrix(located, options, context);
+  if (options.failed === true || options.filter !== undefined || options.sort !== undefined)
+    return await printTable(located, options, context);
+  return await printRun(located, options, context);
+}
+
+async function showTrial(
+  dir: string,
+  trial: TrialResultFile,
+  options: ShowOptions,
+  { terminal, host }: CliContext,
+): Promise<number> {
+  if (options.file !== undefined) return await printFile(dir, options.file, terminal.out);
+  terminal.out(await describeTrial(dir, trial, { isFull: options.full === true, cwd: host.cwd }));
   return exitCodes.done;
 }
 
-/** What is no directory may be a run in the store. */
-async function showStoredRun(word: string, options: ShowRunOptions, context: CliContext): Promise<number> {
-  const explain =
-    (hint: string | undefined) =>
-    (error: unknown): never => {
-      if (!(error instanceof RolloutError) || error.code !== "not_found") throw error;
-      const message = `${word} does not exist, and ${error.message}`;
-      throw new RolloutError("not_found", message, { hint: hint ?? error.hint, cause: error });
-    };
-  // How to make a store is no help to somebody who may have meant a directory.
-  const opened = openNamedStore(options.store, "read", context);
-  await using store = await opened.catch(explain("--store names another store"));
-  const run = await findRun(store, word).catch(explain(undefined));
-  return await (run.kind === "experiment" ? showStoredExperiment : showRun)(store, run, options, context);
-}
-
-function describeUnfinished({ dir, started, trials, plan }: JobRecord, host: Host): string {
-  const finished = `${trials.length} of ${countText(plan.length, "trial")} finished.`;
-  const { pid, hostname } = started;
-  if (hostname !== host.hostname)
-    return `This job has not ended. It was started by process ${pid} on ${hostname}. ${finished}`;
-  return isJobAlive({ started }, host)
-    ? `This job is ${existsSync(jobPaths(dir).pause) ? "paused" : "running"}: process ${pid}. ${finished}`
-    : `This job did not end: its process ${pid} is gone. ${finished} What it may have left running is removed by \`rollout clean\`, and by the next job.`;
-}
-
-// Of a process on another machine nobody here knows.
-function isGone({ hasEnded, started }: JobRecord, host: Host): boolean {
-  return !hasEnded && started.hostname === host.hostname && !isJobAlive({ started }, host);
-}
-
-function headOf({ started, plan, dir }: JobRecord, cwd: string): RunHead {
-  const totals = new Map<string, PlannedGroup>();
-  for (const { agentName, datasetName } of plan) {
-    const key = `${agentName}\0${datasetName}`;
-    totals.set(key, { labels: { agent: agentName, dataset: datasetName }, total: (totals.get(key)?.total ?? 0) + 1 });
-  }
-  return {
-    id: started.run_id,
-    kind: "job",
-    name: started.job_name,
-    total: plan.length,
-    groups: [...totals.values()],
-    concurrency: started.n_concurrent_trials,
-    shape: jobShape(started.has_verifier),
-    metrics: started.metrics,
-    location: shownPath(dir, cwd),
-  };
-}
-
-// A job that runs is as old as it is; of one whose process died only its last sign is known.
-function elapsedSec({ started, hasEnded, result }: JobRecord, host: Host, clock: Clock): number {
-  const isRunning = !hasEnded && started.hostname === host.hostname && isJobAlive({ started }, host);
-  if (!isRunning) return result.total_duration_sec;
-  const earlierSec = started.earlier_sessions.reduce((sum, { duration_sec: sec }) => sum + sec, 0);
-  return earlierSec + (clock.now() - Date.parse(started.started_at)) / 1000;
-}
-
-function worthALook({ trials }: JobRecord, directory: string): string[] {
-  const worst =
-    trials.find((trial) => trial.error) ?? trials.find((trial) => trial.reward !== null && trial.reward < 1);
-  return worst ? [`rollout show ${shellWord(join(directory, toUnit(worst).key))}`] : [];
-}
-
-function tailOf({ result, hasEnded, trials, plan }: JobRecord, next: readonly string[], durationSec: number): RunTail {
-  return {
-    status: !hasEnded
-      ? "unfinished"
-      : result.cancelled
-        ? "cancelled"
-        : result.stopped_by_budget
-          ? "budget_exhausted"
-          : "completed",
-    skipped: hasEnded ? result.skipped_trials : plan.length - trials.length,
-    durationSec,
-    sessions: result.sessions.length,
-    next,
-  };
-}
-
-function describeTimes(totalSec: number, phases: readonly (readonly [string, number | null])[]): string {
-  const reached = phases.flatMap(([name, sec]) => (sec === null ? [] : [[name, sec] as const]));
-  if (reached.length === 0) return "no phase was reached";
-  const format = durationFormat([totalSec, ...reached.map(([, sec]) => sec)]);
-  const missing = phases.filter(([, sec]) => sec === null).map(([name]) => name);
-  const parts = reached.map(([name, sec]) => `${name} ${format(sec)}`);
-  return `${format(totalSec)}: ${parts.join(", ")}${missing.length > 0 ? `; not reached: ${missing.join(", ")}` : ""}`;
-}
-
-// What a person can do about an error, and where more of it stands, is in error.txt alone.
-async function readAdvice(dir: string, cwd: string): Promise<string[]> {
-  const text = await readFile(join(dir, "error.txt"), "utf8").catch(() => "");
-  // A trial lies three folders deep in its job.
+// A trial is three directories deep in its job.
+async function printTrialJson(dir: string, options: ShowOptions, context: CliContext): Promise<number> {
   const jobDir = resolve(dir, "..", "..", "..");
-  const advice = text.split("\n").flatMap((line) => {
-    const log = /^log: (.+)$/.exec(line)?.[1];
-    if (log !== undefined) return [`log: ${shellWord(shownPath(join(jobDir, log), cwd))}`];
-    return line.startsWith("hint: ") ? [line] : [];
-  });
-  return [...new Set(advice)];
+  await using located = await locateRun(jobDir, options, context);
+  return await showUnits(located, relative(jobDir, dir), options, context);
 }
 
-async function describeTrial(dir: string, trial: TrialResultFile, cwd: string): Promise<string> {
-  const { durations: time, error } = trial;
-  const phases = [
-    ["environment", time.environment_setup_sec],
-    [trial.agent_setup_cached ? "setup (cached)" : "setup", time.agent_setup_sec],
-    ["agent", time.agent_execution_sec],
-    ["verifier", time.verifier_sec],
-  ] as const;
-  const facts: [string, string][] = [
-    ["agent", trial.agent_name],
-    [
-      "task",
-      `${trial.dataset_name}/${trial.task_name} #${trial.attempt}${trial.task.source ? `, from ${trial.task.source}` : ""}`,
-    ],
-    ["reward", trial.reward === null ? "none" : markText(trial.reward)],
-    ["time", describeTimes(time.total_sec, phases)],
-    ["cost", trial.cost === null ? "unknown" : costText(trial.cost)],
-    ["commit", trial.task_git_commit_id ?? "not in a Git repository"],
-    ["metadata", Object.keys(trial.task.metadata).length > 0 ? JSON.stringify(trial.task.metadata) : "none"],
-  ];
-  const usage = trial.agent_usage;
-  if (usage) {
-    const tokens = [
-      ["in", usage.input_tokens],
-      ["out", usage.output_tokens],
-    ].flatMap(([name, count]) => (count === null ? [] : [`${count} tokens ${name}`]));
-    facts.push([
-      "agent says",
-      [usage.cost_usd === null ? "cost unknown" : costText(usage.cost_usd), ...tokens].join(", "),
-    ]);
+/** Prints a file of a trial line by line, without what drives a terminal. */
+async function printFile(dir: string, name: string, print: (text: string) => void): Promise<number> {
+  const files = (await listArtifacts(dir)).map((file) => file.name);
+  if (!files.includes(name))
+    throw new RolloutError("not_found", `the trial has no file ${name}`, {
+      hint: describeUnknown("file", name, files),
+    });
+  for await (const line of createInterface({ input: createReadStream(join(dir, name)) })) print(`${plainText(line)}\n`);
+  return exitCodes.done;
+}
+
+async function showUnits(
+  { run, source }: LocatedRun,
+  key: string,
+  options: ShowOptions,
+  context: CliContext,
+): Promise<number> {
+  const { host, terminal } = context;
+  const units = await findUnits(source, run, key);
+  if (run.kind === "job" && units.length === 1 && options.json !== true) {
+    const dir = join(resolve(host.cwd, run.location), units[0]?.key ?? "");
+    const trial = await readTrial(dir);
+    if (trial) return await showTrial(dir, trial, options, context);
   }
-  if (trial.tries > 1) facts.push(["tries", `${trial.tries}; the earlier ones are in ${join(dir, "retries")}`]);
-  if (trial.leftovers.length > 0)
-    facts.push(["left running", trial.leftovers.map((process) => process.command).join("; ")]);
-  for (const kept of trial.teardown?.kept ?? [])
-    facts.push(["kept", `${kept.id}${kept.enter ? `; enter it with: ${kept.enter}` : ""}`]);
-  const lines = facts.map(([name, value]) => `${name.padEnd(13)}${value}`);
-  if (error)
-    lines.push(
-      "",
-      `${error.type}, to blame: ${error.blame}`,
-      ...error.message.split("\n").map((line) => `  ${line}`),
-      ...(await readAdvice(dir, cwd)).map((line) => `  ${line}`),
-    );
-  for (const warning of trial.warnings) lines.push(`warning: ${warning}`);
-  for (const name of [
-    "setup/stderr.txt",
-    "command/stdout.txt",
-    "command/stderr.txt",
-    "logs/verifier/stdout.txt",
-    "logs/verifier/stderr.txt",
-  ])
-    lines.push(...(await describeEnd(dir, name)));
-  return `${lines.map(plainText).join("\n")}\n`;
+  if (options.file !== undefined) {
+    const isOne = units.length === 1;
+    throw new RolloutError("not_found", isOne ? `the files of "${key}" are not there` : `"${key}" is several trials`, {
+      hint: isOne ? "leave out --file to see what is recorded" : `name one of them: ${units[0]?.key}`,
+    });
+  }
+  if (options.json === true)
+    terminal.out(`${plainJson({ schema_version: 1, run: runJson(run), units: units.map(unitJson) }, 2)}\n`);
+  else terminal.out(units.map((unit) => describeUnit(unit, run.kind)).join("\n"));
+  return exitCodes.done;
 }
 
-// Lines are as long as whoever printed them likes.
-const longestLine = 500;
-const endBytes = 64 * 1024;
-
-async function describeEnd(dir: string, name: string): Promise<string[]> {
-  const { text, isWhole } = await readEnd(join(dir, name)).catch(() => ({ text: "", isWhole: true }));
-  const lines = text.trimEnd().split("\n");
-  if (text.trim() === "") return [];
-  const count = isWhole ? `last 8 of ${lines.length} lines` : "its end";
-  return [
-    "",
-    `${name}${lines.length > 8 || !isWhole ? ` (${count})` : ""}`,
-    ...lines.slice(-8).map((line) => `  ${line.length > longestLine ? `…${line.slice(-longestLine)}` : line}`),
-  ];
+/** Finds units by key, or by the name of their item: all its attempts. */
+async function findUnits(source: RunSource, run: Run, key: string): Promise<Unit[]> {
+  const unit = await source.unit(run.id, key);
+  if (unit !== null) return [unit];
+  const rows = await readRows(source, run.id);
+  const { itemLabel } = run.shape;
+  const named = rows.filter(({ labels, key: own }) => labels[itemLabel] === key || own.endsWith(`/${key}`));
+  const found = await Promise.all(named.map((row) => source.unit(run.id, row.key)));
+  if (found.length > 0) return found.flatMap((one) => one ?? []);
+  const known = [...new Set(rows.map(({ labels }) => labels[itemLabel] ?? ""))].slice(0, 1000);
+  const { finished } = run.counts;
+  throw new RolloutError("not_found", `run "${run.name}" has no result for "${key}"`, {
+    hint:
+      rows.length < run.plan.total
+        ? `only ${groupDigits(Math.max(finished, rows.length))} of ${countText(run.plan.total, run.shape.unitNoun)} have finished; with results: ${known.slice(0, 10).join(", ") || "none"}`
+        : describeUnknown(itemLabel, key, known),
+  });
 }
 
-async function readEnd(path: string): Promise<{ readonly text: string; readonly isWhole: boolean }> {
-  await using file = await open(path, "r");
-  const { size } = await file.stat();
-  const from = Math.max(0, size - endBytes);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
-  return { text: buffer.toString("utf8", 0, bytesRead), isWhole: from === 0 };
+async function printJson({ run, source }: LocatedRun, options: ShowOptions, { terminal }: CliContext): Promise<number> {
+  terminal.out(`{"schema_version":1,"run":${plainJson(runJson(run))},"units":[`);
+  let separator = "\n";
+  for await (const unit of readUnits(source, run.id, unitQueryOf(options, run))) {
+    terminal.out(`${separator}${plainJson(unitJson(unit))}`);
+    separator = ",\n";
+  }
+  terminal.out("\n]}\n");
+  return exitCodes.done;
+}
+
+async function printTable(
+  { run, source, word }: LocatedRun,
+  options: ShowOptions,
+  context: CliContext,
+): Promise<number> {
+  const { terminal, host } = context;
+  const rows = await readRows(source, run.id, unitQueryOf(options, run));
+  const lines = rows.length === 0 ? [] : renderUnits(rows, run.shape, terminal.columns());
+  for (const line of lines) terminal.out(`${line}\n`);
+  const { counts, plan, shape } = run;
+  const planned = counts.finished < plan.total ? ` that finished; ${groupDigits(plan.total)} are planned` : "";
+  terminal.out(`${groupDigits(rows.length)} of ${countText(counts.finished, shape.unitNoun)}${planned}\n`);
+  const [first] = rows;
+  if (first !== undefined) {
+    const option = run.kind === "job" ? "--trial" : "--item";
+    const named = placeWords(word, options, host.cwd);
+    terminal.out(`next: rollout show ${named} ${option} ${shellWord(first.key)}\n`);
+  }
+  return exitCodes.done;
+}
+
+/** Returns the name of a run and the options that the next command needs to find it. */
+function placeWords(word: string, { store, outputDir }: LocateOptions, cwd: string): string {
+  // A directory is named from here.
+  if (existsSync(resolve(cwd, word))) return shellWord(word);
+  const places = [["--store", store] as const, ["--output-dir", outputDir] as const];
+  const words = places.flatMap(([name, place]) => (place === undefined ? [] : [` ${name} ${shellWord(place)}`]));
+  return `${shellWord(word)}${words.join("")}`;
+}
+
+const matrixOrders: readonly MatrixOrder[] = ["name", "disagree", "failed"];
+
+async function printMatrix({ run, source }: LocatedRun, options: ShowOptions, context: CliContext): Promise<number> {
+  const { terminal } = context;
+  const sort = matrixOrders.find((order) => order === (options.sort ?? "name"));
+  if (sort === undefined)
+    throw new RolloutError("usage_invalid", `--sort ${options.sort} does not go with --tasks`, {
+      hint: `one of ${matrixOrders.join(", ")}`,
+    });
+  const { sort: _sort, ...query } = options;
+  const rows = await readRows(source, run.id, unitQueryOf(query, run));
+  const isSelection = options.filter !== undefined || options.failed === true;
+  const planned = isSelection ? [] : await readPlannedLabels(run, context);
+  const lines = renderMatrix(rows, run.shape, { columns: terminal.columns(), sort, planned });
+  for (const line of lines) terminal.out(`${line}\n`);
+  terminal.out(`${matrixLegend}\n`);
+  return exitCodes.done;
+}
+
+/** Returns the labels of all planned trials of a job. Only its directory has them. */
+async function readPlannedLabels(run: Run, { host }: CliContext): Promise<Record<string, string>[]> {
+  if (run.kind !== "job" || isDirectoryGone(run, host.cwd)) return [];
+  const { plan } = await readJob(resolve(host.cwd, run.location));
+  return plan.map(({ agentName, datasetName, taskName }) => ({
+    agent: agentName,
+    dataset: datasetName,
+    task: taskName,
+  }));
+}
+
+async function printRun(located: LocatedRun, options: ShowOptions, context: CliContext): Promise<number> {
+  const { terminal, host } = context;
+  const { run, source, word } = located;
+  const tally = new RunTally(run.shape);
+  const worst = new WorstUnit(run);
+  for await (const unit of readUnits(source, run.id)) {
+    tally.add(unit);
+    worst.add(unit);
+  }
+  for (const warning of run.warnings) tally.addWarning(warning);
+  const state = await describeState(run, context);
+  if (state !== null) terminal.out(`${plainText(state)}\n\n`);
+  const words = options.store === undefined ? "" : ` --store ${shellWord(options.store)}`;
+  const { commands, notes } = await nextCommands(run, worst.unit, { word, words }, context);
+  const directory = shownLocation(run, host.cwd);
+  const isGone = isDirectoryGone(run, host.cwd);
+  const gone = isGone ? [`${directory} is gone: this is what the store has of it`] : [];
+  const location = isGone ? (located.store?.location ?? directory) : directory;
+  const shown = { ...run, location, notes: [...run.notes, ...notes, ...gone] };
+  printSummary(terminal, shown, tally, commands);
+  return exitCodes.done;
 }

@@ -5,18 +5,20 @@ import { jobPaths, sessionLog } from "../../jobs/output/job-paths.ts";
 import { readRunning } from "../../jobs/output/read-running.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { isJobAlive, readNamedJob } from "../job-life.ts";
+import { isJobAlive } from "../job-life.ts";
+import { readNamedJob } from "../runs/locate-job.ts";
 import { nextOfJob } from "../next-of-job.ts";
 import { runningOf } from "../running-of.ts";
 import { statusLines, type JobStand, type JobState } from "../status-lines.ts";
 
 /** `rollout status`: where a job stands, in a few lines or as JSON. */
 export async function statusCommand(
-  directory: string,
+  word: string,
   options: { readonly json?: boolean },
-  { host, terminal, clock }: CliContext,
+  context: CliContext,
 ): Promise<number> {
-  const job = await readNamedJob(directory, host);
+  const { host, terminal, clock } = context;
+  const job = await readNamedJob(word, context);
   const paths = jobPaths(job.dir);
   const isAlive = !job.hasEnded && isJobAlive(job, host);
   const state: JobState = job.hasEnded ? "ended" : !isAlive ? "died" : existsSync(paths.pause) ? "paused" : "running";

@@ -1,7 +1,4 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { plainJson } from "../../base/plain-json.ts";
-import { RolloutError } from "../../base/rollout-error.ts";
 import { plainText } from "../../base/terminal-text.ts";
 import { resumeCommand } from "../../jobs/describe-run.ts";
 import type { Difference } from "../../jobs/output/comparison.ts";
@@ -11,15 +8,16 @@ import { countText } from "../../report/number-text.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isJobAlive } from "../job-life.ts";
+import { locateJobDirectory } from "../runs/locate-job.ts";
 
 /** `rollout verify`: recomputes what a job recorded; 1 when something is recorded otherwise. */
 export async function verifyCommand(
-  directory: string,
+  word: string,
   options: { readonly json?: boolean },
-  { host, terminal }: CliContext,
+  context: CliContext,
 ): Promise<number> {
-  const dir = resolve(host.cwd, directory);
-  if (!existsSync(dir)) throw new RolloutError("not_found", `${directory} does not exist`);
+  const { host, terminal } = context;
+  const dir = await locateJobDirectory(word, context);
   const { hasEnded, trials, compared, differences } = await verifyJob(dir);
   const bringsUp = async (): Promise<string> => {
     const job = await readJob(dir);

@@ -2,10 +2,10 @@ import { resolve } from "node:path";
 import { readOwner } from "../../base/process-owner.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { shellWord } from "../../base/shown-path.ts";
-import { openDirectoryShelf } from "../../experiments/output/directory/directory-shelf.ts";
-import type { ExperimentShelf } from "../../experiments/output/experiment-shelf.ts";
-import { openStoreShelf } from "../../experiments/output/store/store-shelf.ts";
-import type { RunRecord } from "../../store/run-store.ts";
+import { openDirectoryRepository } from "../../experiments/output/directory/directory-repository.ts";
+import type { ExperimentRepository } from "../../experiments/output/experiment-repository.ts";
+import { openStoreRepository } from "../../experiments/output/store/store-repository.ts";
+import type { Run } from "../../store/run.ts";
 import type { Store } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import { openNamedStore } from "../open-store.ts";
@@ -18,7 +18,7 @@ export interface PlaceOptions {
 /** Where experiments and stored datasets are, as a person said it. */
 export interface ExperimentPlace extends AsyncDisposable {
   /** A place that is only read must be there. */
-  openShelf(access?: "read" | "write"): Promise<ExperimentShelf>;
+  openRepository(access?: "read" | "write"): Promise<ExperimentRepository>;
   /** For datasets. */
   openStore(): Promise<Store>;
   /** What a command typed next needs to mean the same place. */
@@ -35,9 +35,10 @@ export function openExperimentPlace(options: PlaceOptions, signal: AbortSignal, 
     (opened ??= openNamedStore(options.store, access, context).then((store) => stack.use(store)));
   const words = Object.entries({ "--output-dir": outputDir, "--store": options.store });
   return {
-    async openShelf(access = "write") {
-      if (outputDir === undefined) return openStoreShelf({ store: await open(access), owner: readOwner(host), clock });
-      return openDirectoryShelf({ directory: resolve(host.cwd, outputDir), host, clock, signal });
+    async openRepository(access = "write") {
+      if (outputDir === undefined)
+        return openStoreRepository({ store: await open(access), owner: readOwner(host), clock });
+      return openDirectoryRepository({ directory: resolve(host.cwd, outputDir), host, clock, signal });
     },
     openStore: () => open("read"),
     words: words.map(([name, value]) => (value === undefined ? "" : ` ${name} ${shellWord(value)}`)).join(""),
@@ -46,11 +47,11 @@ export function openExperimentPlace(options: PlaceOptions, signal: AbortSignal, 
 }
 
 /** The experiment of an id; rejects with `not_found`. */
-export async function findExperiment(shelf: ExperimentShelf, id: string): Promise<RunRecord> {
-  const record = await shelf.find(id);
+export async function findExperiment(repository: ExperimentRepository, id: string): Promise<Run> {
+  const record = await repository.find(id);
   if (record === null)
     throw new RolloutError("not_found", `there is no experiment "${id}"`, {
-      hint: "experiments are looked for in --output-dir when it is given, else in the store; `rollout experiment list` lists them",
+      hint: "experiments are looked for in --output-dir when it is given, else in the store; `rollout list` lists them",
     });
   return record;
 }

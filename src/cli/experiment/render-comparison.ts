@@ -8,15 +8,15 @@ import type {
 import { readPlan } from "../../experiments/output/plan-experiment.ts";
 import { countText, groupDigits, markText } from "../../report/number-text.ts";
 import { renderTable, wrapText, type Column } from "../../report/text-table.ts";
-import type { RunRecord } from "../../store/run-store.ts";
+import type { Run } from "../../store/run.ts";
 import type { Terminal } from "../terminal.ts";
 
 const mostShown = 10;
 
 /** Two experiments side by side for people: which is which, a row for each evaluator, and what changed most. */
 export function renderComparison(
-  before: RunRecord,
-  after: RunRecord,
+  before: Run,
+  after: Run,
   comparison: ExperimentComparison,
   terminal: Pick<Terminal, "columns">,
 ): string {
@@ -33,7 +33,7 @@ export function renderComparison(
     .join("\n\n")}\n`;
 }
 
-function paramLines(before: RunRecord, after: RunRecord): string[] {
+function paramLines(before: Run, after: Run): string[] {
   const [was, is] = [readPlan(before).params, readPlan(after).params];
   const names = new Set([...Object.keys(was), ...Object.keys(is)]);
   const differing = [...names].filter((name) => !isDeepStrictEqual(was[name], is[name]));

@@ -1,9 +1,14 @@
-import type { Json, JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { plainJson } from "../../base/plain-json.ts";
 import { isDiskFull, RolloutError } from "../../base/rollout-error.ts";
-import { isWhole, summaryJson } from "../../experiments/output/summary-json.ts";
-import { performExperiment, type ExperimentOptions } from "../../experiments/perform-experiment.ts";
+import { isComplete, summaryJson } from "../../experiments/output/summary-json.ts";
+import {
+  performExperiment,
+  type ExperimentOptions,
+  type ExperimentOutcome,
+} from "../../experiments/perform-experiment.ts";
 import type { ExperimentCounts, ExperimentSummary } from "../../experiments/run/experiment-tally.ts";
+import { runJson } from "../../store/run-json.ts";
 import type { CliContext } from "../cli-context.ts";
 import { exitCodeOfSignal, exitCodes } from "../exit-codes.ts";
 import type { Interrupts, SignalName } from "../interrupts.ts";
@@ -24,17 +29,7 @@ export interface ExecutorOptions extends ReportOptions {
 
 export interface ExperimentWork extends Pick<
   ExperimentOptions,
-  | "id"
-  | "name"
-  | "params"
-  | "repetitions"
-  | "exampleCount"
-  | "examples"
-  | "openOutput"
-  | "isPhased"
-  | "passAt"
-  | "earlier"
-  | "rescore"
+  "params" | "repetitions" | "examples" | "openOutput" | "isPhased" | "passAt" | "earlier" | "rescore"
 > {
   readonly begun: BegunExecutor;
   /** Parameters of an experiment that is scored anew. */
@@ -76,7 +71,7 @@ export async function runExperimentFile(
     clock,
     signal,
     forceSignal: interrupts.forceSignal,
-    notes: again === null ? ["a rehearsal: nothing of it is kept"] : [],
+    notes: again === null ? ["dry run: nothing is stored"] : [],
     next: (counts) => (again === null ? [] : isDone(counts, work) ? [look] : [again, look]),
     onEvent: reporter.isHeard ? reporter.onEvent : null,
   });
@@ -87,24 +82,24 @@ export async function runExperimentFile(
   if (summary.error !== null) reporter.say(summary.error);
   if (exitCode === exitCodes.bug && again !== null)
     reporter.say(
-      `${isDiskFull(summary.cause) ? "the disk is full; " : ""}what came before is kept; go on with: ${again}`,
+      `${isDiskFull(summary.cause) ? "the disk is full; " : ""}earlier results are stored; resume with: ${again}`,
     );
   return exitCode;
 }
 
-/** Nothing would be gained by doing the same again: scoring runs no task that failed. */
+/** Returns whether running the same command again would change nothing: scoring runs no task that failed. */
 function isDone(counts: ExperimentCounts, { rescore }: ExperimentWork): boolean {
-  return isWhole(rescore === undefined ? counts : { ...counts, failed: 0, skipped: 0 });
+  return isComplete(rescore === undefined ? counts : { ...counts, failed: 0, skipped: 0 });
 }
 
 function exitCodeOfExperiment(summary: ExperimentSummary, received: SignalName | null): number {
   if (received !== null) return exitCodeOfSignal(received);
   const { cause } = summary;
   if (isDiskFull(cause) || (cause instanceof RolloutError && cause.code === "io_failed")) return exitCodes.bug;
-  return isWhole(summary) ? exitCodes.done : exitCodes.incomplete;
+  return isComplete(summary) ? exitCodes.done : exitCodes.incomplete;
 }
 
-function outcomeJson(summary: ExperimentSummary, exitCode: number): Json {
+function outcomeJson(summary: ExperimentOutcome, exitCode: number): JsonObject {
   return {
     schema_version: 1,
     exit_code: exitCode,
@@ -112,5 +107,6 @@ function outcomeJson(summary: ExperimentSummary, exitCode: number): Json {
     aggregate_scores: Object.fromEntries(summary.aggregates.map(({ aggregate, score }) => [aggregate, score])),
     error: summary.error,
     location: summary.location,
-  } satisfies JsonObject;
+    run: runJson(summary.run),
+  };
 }

@@ -1,34 +1,33 @@
-import type { RunHold } from "../../store/run-store.ts";
+import type { RunLease } from "../../store/run-store.ts";
+import type { Unit } from "../../store/run.ts";
 import type { Store } from "../../store/store.ts";
-import type { ItemWithScores } from "../summary.ts";
-import { fromStoredResult } from "./to-stored-result.ts";
 
 const pageSize = 500;
 
-/** Hands every result that an earlier session finished to `keep`; what was cut off is forgotten, so that it runs again. */
+/** Passes every unit that an earlier session finished to `restore`. Units that were cut off are removed, so that they run again. */
 export async function readEarlierWork(
   store: Store,
-  hold: RunHold,
-  keep: (item: ItemWithScores) => Promise<void>,
+  lease: RunLease,
+  restore: (unit: Unit) => Promise<void>,
 ): Promise<void> {
-  for (let after: number | null = null; ;) {
-    const { entries, next } = await store.runs.results(hold.run.id, { after, limit: pageSize });
-    const cut: number[] = [];
-    for (const entry of entries) {
-      if (entry.result.status === "interrupted") cut.push(entry.result.index);
-      else await keep(fromStoredResult(entry));
+  for (let after: string | null = null; ;) {
+    const { entries, next } = await store.runs.units(lease.run.id, { page: { after, limit: pageSize } });
+    const cancelled: number[] = [];
+    for (const unit of entries) {
+      if (unit.status === "cancelled") cancelled.push(unit.index);
+      else await restore(unit);
     }
-    if (cut.length > 0) await hold.forget(cut);
+    if (cancelled.length > 0) await lease.remove(cancelled);
     if (next === null) return;
     after = next;
   }
 }
 
-/** Every result of a run, in its order. */
-export async function* readStoredItems(store: Store, runId: string): AsyncIterable<ItemWithScores> {
-  for (let after: number | null = null; ;) {
-    const { entries, next } = await store.runs.results(runId, { after, limit: pageSize });
-    for (const entry of entries) yield fromStoredResult(entry);
+/** Yields every stored unit of a run, in order. */
+export async function* readUnits(store: Store, runId: string): AsyncIterable<Unit> {
+  for (let after: string | null = null; ;) {
+    const { entries, next } = await store.runs.units(runId, { page: { after, limit: pageSize } });
+    yield* entries;
     if (next === null) return;
     after = next;
   }

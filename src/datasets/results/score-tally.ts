@@ -23,11 +23,11 @@ export class ScoreTally {
     for (const score of scores) this.#addScore(itemId, score);
   }
 
-  /** The last word: items whose repeats did not all come count with those that did. */
+  /** Summarizes the scores so far. Items with repeats to come count with those they have. */
   summarize(): ScorerSummary[] {
-    return [...this.#scorers].map(([scorerId, { scorerName, mean, unscored, errors, open }]) => {
+    return [...this.#scorers].map(([scorerId, { scorerName, mean: running, unscored, errors, open }]) => {
+      const mean = running.copy();
       for (const { scores } of open.values()) mean.addCluster(scores);
-      open.clear();
       return { scorerId, scorerName, mean: mean.mean, interval: mean.interval, scored: mean.count, unscored, errors };
     });
   }

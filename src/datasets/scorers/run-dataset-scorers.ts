@@ -2,7 +2,8 @@ import { messageOf } from "../../base/rollout-error.ts";
 import { raceWithSignal } from "../../engine/race-with-signal.ts";
 import type { DatasetScorer, ScoredItem } from "../../scoring/scorer.ts";
 import type { Store } from "../../store/store.ts";
-import { readStoredItems } from "../results/read-earlier-work.ts";
+import { readUnits } from "../results/read-earlier-work.ts";
+import { fromUnit } from "../to-unit.ts";
 import type { ItemWithScores, ScorerResult } from "../summary.ts";
 import { readVerdict } from "./run-scorers.ts";
 
@@ -47,7 +48,7 @@ async function call(scorer: DatasetScorer, results: RunResults): Promise<unknown
 
 async function* readItems({ items, store, runId }: RunResults): AsyncIterable<ScoredItem> {
   if (store === null) for (const item of items) yield describe(item);
-  else for await (const item of readStoredItems(store, runId)) yield describe(item);
+  else for await (const unit of readUnits(store, runId)) yield describe(fromUnit(unit));
 }
 
 function describe(item: ItemWithScores): ScoredItem {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { parseRaw, type RawJson } from "../../base/raw-json.ts";
-import type { KeptRun } from "../output/experiment-shelf.ts";
+import type { StoredExample } from "../output/experiment-output.ts";
 
 /** What one example got in an experiment, over all its repetitions. */
 export interface ExampleMarks {
@@ -12,7 +12,7 @@ export interface ExampleMarks {
 }
 
 /** Sums up the runs of an experiment by example: a few numbers for each. */
-export async function readExampleMarks(runs: AsyncIterable<KeptRun>): Promise<Map<string, ExampleMarks>> {
+export async function readExampleMarks(runs: AsyncIterable<StoredExample>): Promise<Map<string, ExampleMarks>> {
   const all = new Map<string, ExampleMarks>();
   for await (const { run, outcome, evaluations } of runs) {
     const { id, input } = run.example;

@@ -1,42 +1,34 @@
 import type { Json, JsonObject } from "../../base/json.ts";
-import type { RunRecord } from "../../store/run-store.ts";
+import type { Run } from "../../store/run.ts";
 import { ProblemCounter, type ProtocolProblems } from "../executor/protocol-problems.ts";
-import type { Scoring, WholeAnswer } from "../run/experiment-tally.ts";
+import type { RunAnswer, Scoring } from "../run/experiment-tally.ts";
 import { readPlan } from "./plan-experiment.ts";
 
-/** What the sessions of an experiment before this one left of it as a whole. */
+/** What earlier sessions left of an experiment as a whole. */
 export interface EarlierSessions {
-  readonly name: string;
-  readonly params: JsonObject;
-  /** All that had their say: those it was begun with, then those that came later. */
+  readonly run: Run;
+  /** The evaluators it was started with, then those that scored it later. */
   readonly evaluators: readonly string[];
-  readonly aggregates: readonly WholeAnswer[];
+  readonly aggregates: readonly RunAnswer[];
   readonly scorings: readonly Scoring[];
   readonly protocolProblems: ProtocolProblems;
-  /** Of its runs, without what was scored anew; null where nobody knows. */
-  readonly durationSec: number | null;
-  readonly sessions: number;
 }
 
-/** Reads what is kept of an experiment's earlier sessions; one that was killed left no times. */
-export function readEarlierSessions(record: RunRecord): EarlierSessions {
-  const { params, evaluators } = readPlan(record);
-  const summary = objectOf(record.summary);
-  const later = Object.keys(objectOf(summary["average_scores"]));
-  const { duration_sec: durationSec, sessions } = summary;
+/** Reads what earlier sessions of an experiment left. */
+export function readEarlierSessions(run: Run): EarlierSessions {
+  const { evaluators } = readPlan(run);
+  const { details } = run;
+  const later = Object.keys(objectOf(details["average_scores"]));
   return {
-    name: record.name,
-    params,
+    run,
     evaluators: [...new Set([...evaluators, ...later])],
-    aggregates: listOf(summary["aggregates"]).map(readAggregate),
-    scorings: listOf(summary["scorings"]).map(readScoring),
-    protocolProblems: new ProblemCounter().totalWith(objectOf(summary["protocol_problems"])),
-    durationSec: typeof durationSec === "number" ? durationSec : null,
-    sessions: typeof sessions === "number" ? sessions : 1,
+    aggregates: listOf(details["aggregates"]).map(readAggregate),
+    scorings: listOf(details["scorings"]).map(readScoring),
+    protocolProblems: new ProblemCounter().totalWith(objectOf(details["protocol_problems"])),
   };
 }
 
-function readAggregate(entry: JsonObject): WholeAnswer {
+function readAggregate(entry: JsonObject): RunAnswer {
   const { aggregate, score, label, explanation, metadata, error, as_of: asOf } = entry;
   return {
     id: 0,

@@ -1,12 +1,14 @@
+import type { Run } from "../../store/run.ts";
 import type { ExperimentOutput } from "./experiment-output.ts";
 
-/** For a rehearsal: nothing is kept. */
-export async function openNoOutput(): Promise<ExperimentOutput> {
+/** For a dry run: nothing is stored. */
+export async function openNoOutput(run: Run): Promise<ExperimentOutput> {
   return {
-    location: "",
-    findEarlier: null,
-    saveRun: async () => {},
+    run,
+    findStored: null,
+    saveTask: async () => {},
     saveEvaluation: async () => {},
+    update: async () => {},
     end: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };

@@ -6,14 +6,14 @@ import type { Example, FailureType } from "./example.ts";
 import type { DueRun, FinishedRun } from "./experiment-run.ts";
 import { openScratchFile } from "./scratch-file.ts";
 
-/** Runs whose tasks were answered and that wait for their evaluations, on disk: there may be millions. */
+/** Runs whose tasks were answered and that wait for their evaluations. They are on disk, because there may be millions. */
 export interface AnsweredFile extends AsyncDisposable {
   add(finished: FinishedRun): Promise<void>;
   /** From the first to the last. */
   read(): AsyncIterable<DueRun>;
 }
 
-/** A file of its own that goes when it is disposed. */
+/** Opens a new file that is removed when it is disposed. */
 export async function openAnsweredFile(): Promise<AnsweredFile> {
   const file = await openScratchFile();
   return {
@@ -45,30 +45,38 @@ interface Line {
   readonly error: string | null;
   readonly failureType: FailureType | null;
   readonly evaluations: readonly EvalOutcome[];
+  readonly startedAt: number;
   readonly durationMs: number;
+  readonly isKept: boolean;
 }
 
-// Raw JSON goes in as text: printing a text is cheaper than reading what is in it.
-function toLine({ run, outcome, failureType, evaluations, durationMs }: FinishedRun): string {
+// Raw JSON is written as a string: printing it is cheaper than parsing it.
+function toLine({ run, outcome, failureType, evaluations, startedAt, durationMs, isKept }: FinishedRun): string {
   const { output, metadata, error } = outcome;
-  const line: Line = { ...run, output, metadata, error, failureType, evaluations, durationMs };
+  const line: Line = { ...run, output, metadata, error, failureType, evaluations, startedAt, durationMs, isKept };
   return toRaw(line);
 }
 
 function fromLine(text: string): DueRun {
   const line = parseRaw(text as RawJson) as Line;
-  const { index, runId, example, repetition, output, metadata, error, failureType, durationMs } = line;
+  const { index, runId, example, repetition, output, metadata, error, failureType, startedAt, durationMs } = line;
+  const outcome = { output, metadata, error, isCancelled: false };
+  // Evaluations that failed in an earlier session are made again.
+  const given = line.evaluations.filter((one) => one.error === null);
   return {
     run: { index, runId, example, repetition },
     known: {
-      outcome: { output, metadata, error, isCancelled: false },
-      evaluations: new Map(line.evaluations.map((one) => [one.evaluator, one])),
+      outcome,
+      evaluations: new Map(given.map((one) => [one.evaluator, one])),
+      outdated: line.evaluations.filter((one) => one.error !== null),
       failureType,
+      startedAt,
       durationMs,
     },
+    isNew: !line.isKept,
   };
 }
 
 function noOverlong(): void {
-  throw new Error("a line of ours is too long to be read");
+  throw new Error("a line of the scratch file is too long to be read");
 }

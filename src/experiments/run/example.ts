@@ -20,7 +20,7 @@ export interface PlannedRun {
 }
 
 /** Why a task has no output. */
-export type FailureType = "task_failed" | "task_timeout" | "executor_lost" | "run_cancelled";
+export type FailureType = "task_failed" | "task_timeout" | "executor_lost";
 
 /** `<id>#<n>` */
 export function runIdOf(exampleId: string, repetition: number): string {

@@ -1,46 +1,42 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import { parseRaw, type RawJson } from "../../base/raw-json.ts";
+import type { Run } from "../../store/run.ts";
 import type { ExperimentOutput } from "../output/experiment-output.ts";
 import type { PlannedRun } from "../run/example.ts";
 import type { RecordedEvaluation, RunRecord } from "./run-records.ts";
 
-/** What an experiment came to, kept in memory. */
+/** The results of an experiment, in memory. */
 export interface CollectedOutput extends ExperimentOutput {
   /** In the order of the examples. */
   readonly runs: readonly RunRecord[];
-  /** The order that evaluations of a run stand in, whichever came first. */
-  arrange(evaluators: readonly string[]): void;
 }
 
-/** Keeps every result for the caller. */
-export function openCollectedOutput(): CollectedOutput {
+/** Keeps every result in memory. Evaluations of a run are in the order of `evaluators`. */
+export function openCollectedOutput(run: Run, evaluators: readonly string[]): CollectedOutput {
   const kept = new Map<number, Omit<RunRecord, "evaluations"> & { readonly evaluations: RecordedEvaluation[] }>();
-  let order: readonly string[] = [];
   const inOrder = (evaluations: readonly RecordedEvaluation[]): RecordedEvaluation[] =>
-    evaluations.toSorted((a, b) => order.indexOf(a.evaluator) - order.indexOf(b.evaluator));
+    evaluations.toSorted((a, b) => evaluators.indexOf(a.evaluator) - evaluators.indexOf(b.evaluator));
   return {
-    location: "",
-    findEarlier: null,
+    run,
+    findStored: null,
     get runs() {
       const records = [...kept].sort(([a], [b]) => a - b).map(([, record]) => record);
       return records.map((record) => ({ ...record, evaluations: inOrder(record.evaluations) }));
     },
-    arrange(evaluators) {
-      order = evaluators;
-    },
-    async saveRun({ run, outcome }) {
-      kept.set(run.index, {
-        runId: run.runId,
-        example: exampleOf(run),
+    async saveTask({ run: planned, outcome }) {
+      kept.set(planned.index, {
+        runId: planned.runId,
+        example: exampleOf(planned),
         output: valueOf(outcome.output),
         error: outcome.error,
         metadata: objectOf(outcome.metadata),
         evaluations: [],
       });
     },
-    async saveEvaluation(run, outcome) {
-      kept.get(run.index)?.evaluations.push({ ...outcome, metadata: objectOf(outcome.metadata) });
+    async saveEvaluation({ run: planned }, outcome) {
+      kept.get(planned.index)?.evaluations.push({ ...outcome, metadata: objectOf(outcome.metadata) });
     },
+    update: async () => {},
     end: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };

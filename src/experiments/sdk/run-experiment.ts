@@ -6,21 +6,24 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { toRaw } from "../../base/raw-json.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
 import { toJson } from "../../base/to-json.ts";
-import type { RunListener } from "../../store/run.ts";
+import type { RunOrigin } from "../../store/run.ts";
+import type { EventListener } from "../../store/run-events.ts";
 import { chooseCommand } from "../executor/choose-command.ts";
 import type { ExecutorNote } from "../executor/executor-voice.ts";
 import { ProblemCounter } from "../executor/protocol-problems.ts";
 import type { PoolMember } from "../executor/executor-pool.ts";
 import { defaultLimits, type StartRequest } from "../executor/start-request.ts";
 import { SubprocessExecutor } from "../executor/subprocess-executor.ts";
+import { planExperiment } from "../output/plan-experiment.ts";
+import { readOwner } from "../../base/process-owner.ts";
 import { performExperiment } from "../perform-experiment.ts";
 import type { ExampleSource } from "../examples/example-source.ts";
 import { openExampleFile } from "../examples/open-example-file.ts";
 import type { Example } from "../run/example.ts";
-import type { ExperimentSummary } from "../run/experiment-tally.ts";
+import type { ExperimentOutcome } from "../run/experiment-tally.ts";
 import { checkRunRequest } from "./check-run-request.ts";
 import { adoptExecutor } from "./adopt-executor.ts";
-import { openCollectedOutput } from "./collected-output.ts";
+import { openCollectedOutput, type CollectedOutput } from "./collected-output.ts";
 import type { Executor } from "./executor.ts";
 import type { Experiment } from "./experiment-definition.ts";
 import { ExperimentRunner } from "./experiment-runner.ts";
@@ -64,13 +67,13 @@ export type RunExperimentRequest<Params extends JsonObject = JsonObject> = Execu
   /** Also evaluates tasks that failed. */
   readonly evaluateFailed?: boolean | undefined;
   readonly signal: AbortSignal;
-  readonly onEvent?: RunListener | undefined;
+  readonly onEvent?: EventListener | undefined;
   /** What the executor prints, and what it says that is no answer. */
   readonly onNote?: ((note: ExecutorNote) => void) | undefined;
 };
 
 /** What became of an experiment, with every run in the order of the examples. */
-export interface ExperimentResult extends ExperimentSummary {
+export interface ExperimentResult extends ExperimentOutcome {
   readonly runs: readonly RunRecord[];
 }
 
@@ -79,6 +82,7 @@ export interface ExperimentPlace {
   readonly host: Host;
   readonly packageDir: string;
   readonly clock: Clock;
+  readonly origin: RunOrigin;
 }
 
 const limitMs = 600_000;
@@ -100,11 +104,10 @@ export async function runExperiment<Params extends JsonObject>(
     request.onNote?.(note);
   };
   const examples = await openGiven(request.examples, place.host.cwd, signal);
-  const output = openCollectedOutput();
   const params = toJson(request.params ?? {}).json as JsonObject;
   const start = chooseStart(request, place);
+  let output: CollectedOutput | null = null;
   const summary = await performExperiment({
-    id: randomUUID(),
     startExecutor: (workers) => start({ maxWorkers: workers, params, clock: place.clock, signal, onNote }),
     params,
     repetitions,
@@ -117,10 +120,26 @@ export async function runExperiment<Params extends JsonObject>(
     },
     isPhased: request.phased === true,
     passAt: 1,
-    exampleCount: examples.count,
     examples: () => examples.read(),
-    openOutput: async ({ evaluators }) => {
-      output.arrange(evaluators);
+    openOutput: async (discovered, known) => {
+      const name = discovered.name ?? "experiment";
+      const run = planExperiment(
+        {
+          id: randomUUID(),
+          name,
+          experiment: name,
+          file: null,
+          examples,
+          params: known,
+          repetitions,
+          evaluators: discovered.evaluators,
+          passAt: 1,
+          maxWorkers,
+          location: "",
+        },
+        { origin: place.origin, owner: readOwner(place.host), now: place.clock.now() },
+      );
+      output = openCollectedOutput(run, discovered.evaluators);
       return output;
     },
     problems,
@@ -128,7 +147,7 @@ export async function runExperiment<Params extends JsonObject>(
     signal,
     onEvent: request.onEvent ?? null,
   });
-  return { ...summary, runs: output.runs };
+  return { ...summary, runs: output === null ? [] : (output as CollectedOutput).runs };
 }
 
 function chooseStart<Params extends JsonObject>(
@@ -152,11 +171,17 @@ async function openGiven(
   given: readonly ExampleInput[] | string,
   cwd: string,
   signal: AbortSignal,
-): Promise<Pick<ExampleSource, "count" | "read">> {
+): Promise<Pick<ExampleSource, "name" | "count" | "hash" | "dataset" | "read">> {
   if (typeof given === "string") return await openExampleFile({ path: resolve(cwd, given), name: given, signal });
   if (given.length === 0) throw new RolloutError("usage_invalid", "there are no examples");
   for (const _example of listExamples(given));
-  return { count: given.length, read: () => onlyOnce(listExamples(given)) };
+  return {
+    name: "examples",
+    hash: null,
+    dataset: null,
+    count: given.length,
+    read: () => onlyOnce(listExamples(given)),
+  };
 }
 
 async function* onlyOnce<T>(value: T): AsyncGenerator<T, void> {

@@ -4,7 +4,7 @@ import { describeEnds } from "./describe-attempts.ts";
 import type { CheckedTrial } from "./task-verdict.ts";
 
 function failedWith(message: string): CheckedTrial {
-  const error = { type: "environment_build_failed", message, cause: null, blame: "task" };
+  const error = { type: "environment_build_failed", message, cause: "task" };
   return { dir: "job/oracle/tasks/task__1", result: { error, reward: null } as unknown as TrialResultFile };
 }
 

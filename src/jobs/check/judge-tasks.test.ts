@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TrialErrorFile, TrialResultFile } from "../output/trial-result-schema.ts";
-import { blameOf, type FailureType } from "../trial/failure.ts";
+import { causeOf, type FailureType } from "../trial/failure.ts";
 import { judgeTasks, type CheckEvidence } from "./judge-tasks.ts";
 import type { CheckedTrial, TaskVerdict } from "./task-verdict.ts";
 
@@ -9,8 +9,8 @@ type End = number | TrialErrorFile;
 const failed = (type: FailureType, cause: "infrastructure" | null = null): TrialErrorFile => ({
   type,
   message: `${type} happened\nand more`,
-  cause,
-  blame: blameOf({ type, cause }),
+  phase: null,
+  cause: causeOf({ type, cause }),
 });
 const infrastructure = failed("environment_start_failed", "infrastructure");
 

@@ -37,7 +37,7 @@ function placeOf({ result }: CheckedTrial): keyof SortedAttempts {
     if (result.reward === null) return "lost";
     return result.reward >= 1 ? "passed" : "missed";
   }
-  const { type, blame } = result.error;
-  if (blame !== "task" && blame !== "agent") return "lost";
+  const { type, cause } = result.error;
+  if (cause !== "task" && cause !== "agent") return "lost";
   return brokenTypes.includes(type) ? "broken" : "missed";
 }

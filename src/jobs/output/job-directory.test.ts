@@ -93,6 +93,7 @@ describe("the tree of a job", () => {
       ".rollout/journal.jsonl",
       ".rollout/lock.json",
       ".rollout/log.jsonl",
+      ".rollout/run.json",
       ".rollout/tasks/<hash>.json",
       "a/set/one__1/command/stderr.txt",
       "a/set/one__1/command/stdout.txt",

@@ -11,7 +11,10 @@ import type { TrialResultFile } from "./trial-result-schema.ts";
 export interface JobStartedLine {
   readonly type: "job_started";
   readonly schema_version: 1;
+  /** Of this session: environments carry it. */
   readonly run_id: string;
+  /** Of the job, the same in all sessions. */
+  readonly job_id: string;
   /** From 1; each time a job is taken up it counts one more. */
   readonly session: number;
   readonly job_name: string;
@@ -37,6 +40,11 @@ export interface JobStartedLine {
   /** What differs from the sessions before and was accepted; empty for most. */
   readonly accepted_changes: readonly string[];
   readonly warnings: readonly string[];
+  readonly datasets: readonly { readonly name: string; readonly version: string | null }[];
+  readonly description: string | null;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly git: { readonly revision: string; readonly is_dirty: boolean } | null;
+  readonly rollout_version: string;
 }
 
 /** A task's content, when it was read for the first time or has another one than before. */
@@ -63,6 +71,8 @@ export interface TrialFinishedLine {
 export interface TrialTornDownLine extends Pick<TrialResultFile, "teardown" | "error" | "warnings"> {
   readonly type: "trial_torn_down";
   readonly index: number;
+  /** Files in the trial directory. */
+  readonly artifact_count: number;
 }
 
 export interface JobEndedLine {

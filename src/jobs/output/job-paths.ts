@@ -8,6 +8,8 @@ export interface JobPaths {
   readonly result: string;
   /** What we add beside the documented tree. */
   readonly own: string;
+  /** The job as a run without its trials; a list of jobs reads only this. */
+  readonly run: string;
   readonly journal: string;
   readonly lock: string;
   /** There while a process works on the job, with its owner inside. */
@@ -33,6 +35,7 @@ export function jobPaths(dir: string): JobPaths {
     config: join(dir, "config.json"),
     result: join(dir, "result.json"),
     own,
+    run: join(own, "run.json"),
     journal: join(own, "journal.jsonl"),
     lock: join(own, "lock.json"),
     claim: join(own, "lock"),

@@ -1,6 +1,6 @@
 import type { Interval } from "../../analysis/interval.ts";
 import type { ValueAtK } from "../../analysis/summarize-marks.ts";
-import type { Blame } from "../../store/run.ts";
+import type { FailureCause } from "../../store/run.ts";
 import type { FailureType } from "../trial/failure.ts";
 import type { TrialInputsFile } from "./trial-result-schema.ts";
 
@@ -46,8 +46,8 @@ export interface TrialStatsFile {
   readonly pass_at_k: readonly ValueAtK[];
   readonly pass_hat_k: readonly ValueAtK[];
   readonly errors: Readonly<Partial<Record<FailureType, number>>>;
-  /** Failed trials by who is to answer for them. */
-  readonly blame: Readonly<Partial<Record<Blame, number>>>;
+  /** Failed trials by cause. */
+  readonly causes: Readonly<Partial<Record<FailureCause, number>>>;
   readonly metrics: Readonly<Record<string, number | null>>;
 }
 

@@ -1,6 +1,6 @@
 import { max, mean, min, sum } from "../../analysis/aggregates.ts";
 import { summarizeMarks, type ItemMarks } from "../../analysis/summarize-marks.ts";
-import { exclusionOf, type Blame } from "../../store/run.ts";
+import { exclusionOf, type FailureCause } from "../../store/run.ts";
 import type { Spending } from "../budget-watch.ts";
 import type { Metric } from "../config/job.ts";
 import type { FailureType } from "../trial/failure.ts";
@@ -13,7 +13,7 @@ interface Row {
   readonly reward: number | null;
   readonly errorType: FailureType | null;
   readonly isFailed: boolean;
-  readonly blame: Blame | null;
+  readonly cause: FailureCause | null;
   /** Why a failed trial is left out of the headline; null when it counts. */
   readonly exclusion: string | null;
   readonly cost: number | null;
@@ -32,11 +32,17 @@ export interface TallyEnd {
   readonly warnings: readonly string[];
 }
 
+/** What is counted of a trial. */
+export type TalliedTrial = Pick<
+  TrialResultFile,
+  "agent_name" | "reward" | "cost" | "error" | "agent_usage" | "untrusted" | "inputs"
+>;
+
 const passAt = 1;
 const aggregates: Readonly<Record<Metric, (values: readonly number[]) => number | null>> = { sum, min, max, mean };
 
 // What the built-in agents do takes no model.
-function isSilent(result: TrialResultFile, told: number | null | undefined): boolean {
+function isSilent(result: TalliedTrial, told: number | null | undefined): boolean {
   const { agent_name: name } = result;
   return !isFailed(result) && (told ?? null) === null && name !== "oracle" && name !== "nop";
 }
@@ -60,7 +66,7 @@ export class JobTally {
   }
 
   /** Takes a trial's final result, in place of an earlier one if there is. */
-  add(index: number, result: TrialResultFile): void {
+  add(index: number, result: TalliedTrial): void {
     const usage = result.agent_usage;
     const earlier = this.#rows[index];
     const spentUsd = (result.cost ?? 0) + (usage?.cost_usd ?? 0);
@@ -69,7 +75,7 @@ export class JobTally {
       reward: result.reward,
       errorType: result.error?.type ?? null,
       isFailed: isFailed(result),
-      blame: result.error?.blame ?? null,
+      cause: result.error?.cause ?? null,
       exclusion: result.error === null ? null : exclusionOf(result.error),
       isUntrusted: result.untrusted.length > 0,
       cost: result.cost === null ? null : spentUsd,
@@ -154,13 +160,13 @@ export class JobTally {
     let failed = 0;
     let untrusted = 0;
     const excluded: Record<string, number> = {};
-    const blame: Partial<Record<Blame, number>> = {};
+    const causes: Partial<Record<FailureCause, number>> = {};
     for (const index of indexes) {
       const row = this.#rows[index];
       if (!row) continue;
       finished++;
       if (row.isFailed) failed++;
-      if (row.isFailed && row.blame !== null) blame[row.blame] = (blame[row.blame] ?? 0) + 1;
+      if (row.isFailed && row.cause !== null) causes[row.cause] = (causes[row.cause] ?? 0) + 1;
       if (row.isUntrusted) untrusted++;
       if (row.errorType) errors[row.errorType] = (errors[row.errorType] ?? 0) + 1;
       if (row.cost !== null) costs.push(row.cost);
@@ -195,7 +201,7 @@ export class JobTally {
       pass_at_k: marks.passAtK,
       pass_hat_k: marks.passHatK,
       errors,
-      blame,
+      causes,
       metrics: Object.fromEntries(this.#metrics.map((metric) => [metric, aggregates[metric](rewards)])),
     };
   }

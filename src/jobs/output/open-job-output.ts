@@ -47,6 +47,7 @@ export interface JobOutput extends AsyncDisposable {
   readonly paths: JobPaths;
   readonly log: Log;
   readonly journal: JobJournal;
+  readonly started: JobStartedLine;
 }
 
 /** Makes or reopens the job's directory and opens its log and journal; dispose it when the last line is written. */
@@ -64,9 +65,10 @@ export async function openJobOutput(options: OpenJobOutputOptions): Promise<JobO
   await writeConfig(paths, { ...options.document, name }, reopened, redactor);
   await writeJsonAtomic(paths.lock, options.owner, redactor);
   const journal = opened.use(await openJobJournal(paths.journal, redactor));
-  await journal.append(options.startedLine(name, session));
+  const started = options.startedLine(name, session);
+  await journal.append(started);
   const kept = opened.move();
-  return { name, paths, log, journal, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { name, paths, log, journal, started, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 // What earlier sessions ran with stays readable beside what this one runs with.

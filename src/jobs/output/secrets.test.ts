@@ -1,7 +1,10 @@
 import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../base/clock.ts";
+import { readHost } from "../../base/host.ts";
 import { RolloutError } from "../../base/rollout-error.ts";
+import { openMemoryStore } from "../../store/memory/open-memory-store.ts";
 import type { Act } from "../testing/acts.ts";
 import { onlyTrial, startJob } from "../testing/job-rig.ts";
 
@@ -46,6 +49,30 @@ function findCanaries(dir: string, files: readonly string[]): string[] {
 }
 
 describe("secret values", () => {
+  test("R37: none is in the store, not even in a fingerprint or in a text that was cut", async () => {
+    const store = openMemoryStore({ host: readHost(process), clock: systemClock });
+    const job = startJob({
+      config: { ...config, agents: [{ ...config.agents[0], n_concurrent: 1 }] },
+      env,
+      tasks: { one: { toml } },
+      script: { execute: blab(1) },
+      registry: store.runs,
+      onEvent: (event) => {
+        // The limit of a text in run.json is 200 characters.
+        if (event.type === "unit_started") throw new Error(`${"x".repeat(140)} ${agentKey}`);
+      },
+    });
+    const finished = await job.finished;
+    const run = await store.runs.get("run-1");
+    const unit = await store.runs.unit("run-1", onlyTrial);
+    expect(unit?.failure).toMatchObject({ type: "agent_execution_failed" });
+    const stored = JSON.stringify([run, unit, job.events]) + finished.text(".rollout/run.json");
+    // Digits are replaced in a fingerprint, so that a secret in it would not be found as a whole.
+    for (const canary of ["canary", ...canaries]) expect(stored).not.toContain(canary);
+    expect(unit?.failure?.message).toContain("[redacted:AGENT_KEY]");
+    expect(run?.warnings.join()).toContain("[redacted:AGENT_KEY]");
+  });
+
   test.each([
     ["ends well", 0],
     ["fails and says them in its last words", 1],
@@ -78,7 +105,7 @@ describe("secret values", () => {
     expect(told).toContain("HTTP 500 for key [redacted:AGENT_KEY]");
   });
 
-  test("R37: a listener that throws does not end the job, and what the log says of it is redacted", async () => {
+  test("R37: a listener that throws does not end the job, and its error is one redacted warning", async () => {
     const job = startJob({
       config,
       env,
@@ -86,10 +113,15 @@ describe("secret values", () => {
         if (event.type === "unit_started") throw new Error(`a listener's own trouble with ${agentKey}`);
       },
     });
-    expect((await job.finished).trial(onlyTrial).reward).toBe(1);
+    const finished = await job.finished;
+    expect(finished.trial(onlyTrial).reward).toBe(1);
     expect(job.logs).toHaveLength(1);
     expect(JSON.stringify(job.logs)).toContain("a listener's own trouble with [redacted:AGENT_KEY]");
-    expect(findCanaries(job.jobDir, [".rollout/log.jsonl", ".rollout/journal.jsonl"])).toEqual([]);
+    expect(findCanaries(job.jobDir, finished.tree())).toEqual([]);
+    const warning = "the event listener failed on unit_started: a listener's own trouble with [redacted:AGENT_KEY]";
+    expect(finished.result.warnings.filter((message) => message.includes("listener"))).toEqual([warning]);
+    expect(job.events.filter((event) => event.type === "warning" && event.message === warning)).toHaveLength(1);
+    expect(job.events.at(-1)?.type).toBe("run_finished");
   });
 
   test("R37: values too short to redact are named in one warning", async () => {

@@ -1,16 +1,13 @@
 import type { FactValue } from "../../environments/environment.ts";
-import type { Blame, Unit } from "../../store/run.ts";
-import type { FailureCause, FailureType } from "../trial/failure.ts";
-import { phaseNames } from "../trial/phase-clock.ts";
-import { trialKey } from "./job-paths.ts";
+import type { FailureCause } from "../../store/run.ts";
+import type { FailureType } from "../trial/failure.ts";
 
 export interface TrialErrorFile {
   readonly type: FailureType;
   readonly message: string;
-  /** Where the fault lies when neither the agent nor the task is to blame. */
-  readonly cause: FailureCause | null;
-  /** Who is to answer for it: a rate may leave out what was neither the agent's nor the task's fault. */
-  readonly blame: Blame;
+  /** The phase in which it happened; null if none was reached. */
+  readonly phase: string | null;
+  readonly cause: FailureCause;
 }
 
 /** Hashes of what a trial's result depends on, made from templates and never from values of variables; null when unknown. */
@@ -79,35 +76,6 @@ export interface TrialResultFile {
     readonly duration_sec: number;
     readonly kept: readonly { readonly id: string; readonly enter: string | null }[];
   } | null;
-}
-
-/** The neutral unit of a trial. */
-export function toUnit(result: TrialResultFile): Unit {
-  return {
-    key: trialKey(result.agent_name, result.dataset_name, result.task_name, result.attempt),
-    labels: {
-      agent: result.agent_name,
-      dataset: result.dataset_name,
-      task: result.task_name,
-      attempt: String(result.attempt),
-    },
-    marks: [{ name: "reward", value: result.reward }],
-    failure:
-      isFailed(result) && result.error
-        ? {
-            type: result.error.type,
-            message: result.error.message,
-            cause: result.error.cause,
-            blame: result.error.blame,
-          }
-        : null,
-    phases: phaseNames.map((name) => ({ name, durationSec: result.durations[`${name}_sec`] })),
-    durationSec: result.durations.total_sec,
-    cost: result.cost === null ? null : result.cost + (result.agent_usage?.cost_usd ?? 0),
-    tries: result.tries,
-    isUntrusted: result.untrusted.length > 0,
-    warnings: result.warnings,
-  };
 }
 
 /** A trial that was cut off by what happened to the job, and not by anything of its own. */

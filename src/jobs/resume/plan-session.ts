@@ -5,7 +5,7 @@ import { redactJson, type Redactor } from "../../base/redactor.ts";
 import type { TaskDigest } from "../inputs/hash-task.ts";
 import { readKeptTexts, readTaskTexts } from "../inputs/task-texts.ts";
 import { JobInputs } from "../inputs/job-inputs.ts";
-import { planOfJournal, type TaskReadLine } from "../output/job-journal.ts";
+import { planOfJournal, type JobStartedLine, type TaskReadLine } from "../output/job-journal.ts";
 import { keyOf } from "../output/planned-trial.ts";
 import type { SessionFile } from "../output/job-result-schema.ts";
 import type { ReopenedDirectory } from "../output/open-job-output.ts";
@@ -30,6 +30,8 @@ export interface SessionWishes {
 export interface PlannedSession {
   readonly directory: ReopenedDirectory;
   readonly sessions: readonly SessionFile[];
+  /** The first line of the session before; null if the job died before it wrote one. */
+  readonly started: JobStartedLine | null;
   /** By key: what the earlier sessions came to, of trials that stay and of those that run again. */
   readonly settled: ReadonlyMap<string, SettledTrial>;
   /** In plan order. */
@@ -76,6 +78,7 @@ export async function planSession(
   return {
     directory: earlier,
     sessions: journal.sessions,
+    started: journal.started,
     settled,
     trials: left,
     inputs,

@@ -100,12 +100,12 @@ describe("a job that was cancelled", () => {
     first.cancel();
     await first.finished;
     const end = first.events.at(-1);
-    expect(end?.type === "run_finished" ? end.tail.next[0] : null).toBe("rollout resume jobs/job");
+    expect(end?.type === "run_finished" ? end.next[0] : null).toBe("rollout resume jobs/job");
     const root2 = await interrupted();
     const job = await resumed(root2);
     const told = (type: string) =>
       job.events.flatMap((event) => (event.type === type && "unit" in event ? event.unit.key : []));
-    expect(told("unit_kept")).toEqual(["a/set/one__1"]);
+    expect(told("unit_restored")).toEqual(["a/set/one__1"]);
     expect(told("unit_finished")).toEqual(["a/set/three__1", "a/set/two__1"]);
   });
 });
@@ -373,9 +373,12 @@ describe("a job of which nothing is left", () => {
     const job = await resumed(root, { config: { n_concurrent_trials: 9, budget: { wall_sec: 0.000001 } } });
     expect(job.run.result).toEqual(first.result);
     expect(job.tree().map((path) => [path, job.text(path)])).toEqual(before);
-    const kept = job.events.filter(({ type }) => type === "unit_kept");
+    const kept = job.events.filter(({ type }) => type === "unit_restored");
     expect(kept).toHaveLength(3);
-    expect(job.events.at(-1)).toMatchObject({ type: "run_finished", tail: { status: "completed", sessions: 1 } });
+    expect(job.events.at(-1)).toMatchObject({
+      type: "run_finished",
+      run: { status: "completed", sessions: [{}], counts: { finished: 3 } },
+    });
   });
 
   test("R38: is a session all the same when its numbers are to be others, or its end is missing", async () => {
@@ -454,8 +457,8 @@ test("R36: a budget is that of all sessions, and a job that it stopped goes on w
   const more = "rollout resume jobs/job --set budget.cost_usd=3.6";
   const why =
     "budget.cost_usd: 1 of 1 is spent; 2 of 3 trials are left, and at the rate so far the job needs about 3 in all";
-  expect(end).toMatchObject({ tail: { notes: [why] } });
-  expect(end?.type === "run_finished" ? end.tail.next[0] : null).toBe(more);
+  expect(end).toMatchObject({ run: { status: "budget_exhausted", isResumable: true, notes: [why] } });
+  expect(end?.type === "run_finished" ? end.next[0] : null).toBe(more);
   const journal = first.text(".rollout/journal.jsonl");
   const { ran, script } = watch({ execute: spend });
   await expect(resumed(root, { config, script })).rejects.toMatchObject({

@@ -6,27 +6,29 @@ import { trialPaths, type JobPaths } from "../output/job-paths.ts";
 import type { JobTally } from "../output/job-tally.ts";
 import { setAside, type EarlierTries } from "../output/set-aside.ts";
 import { writeTrialResult } from "../output/trial-files.ts";
-import { toUnit } from "../output/trial-result-schema.ts";
-import type { RunVoice } from "../run-voice.ts";
+import { toUnit } from "../output/trial-unit.ts";
+import type { Unit } from "../../store/run.ts";
+import type { JobEvents } from "../job-events.ts";
 import type { Trial } from "../trial/trial.ts";
 import type { PlannedSession } from "./plan-session.ts";
 
 export interface TakeUpOptions {
-  /** The whole plan. */
+  /** All trials. */
   readonly plan: readonly Trial[];
   readonly paths: JobPaths;
   readonly journal: JobJournal;
   readonly redactor: Redactor;
   readonly tally: JobTally;
-  readonly voice: RunVoice;
+  readonly events: JobEvents;
 }
 
-/** Lets a job begin with what its earlier sessions came to, and writes what a crash kept from being written. */
-export async function takeUp(session: PlannedSession, options: TakeUpOptions): Promise<void> {
-  const { plan, paths, journal, redactor, tally, voice } = options;
+/** Counts the results of earlier sessions, and writes what a crash left unwritten. Returns the trials that stay. */
+export async function takeUp(session: PlannedSession, options: TakeUpOptions): Promise<readonly Unit[]> {
+  const { plan, paths, journal, redactor, tally, events } = options;
   for (const line of session.taskLines) await journal.append(line);
   await keepTexts(session, options);
   const again = new Set(session.trials);
+  const restored: Unit[] = [];
   for (const trial of plan) {
     const { result, missingIn } = session.settled.get(trial.key) ?? { result: null, missingIn: null };
     if (result === null) continue;
@@ -34,12 +36,16 @@ export async function takeUp(session: PlannedSession, options: TakeUpOptions): P
     if (missingIn === "journal") await journal.append({ type: "trial_finished", index: trial.index, result });
     if (missingIn === "file") {
       const trialFiles = trialPaths(paths.dir, trial.key);
-      // Somebody may have removed it whole.
+      // The user may have removed the whole directory.
       await mkdir(trialFiles.dir, { recursive: true });
       await writeTrialResult(trialFiles, result, redactor);
     }
-    if (!again.has(trial)) voice.kept(toUnit(result));
+    if (again.has(trial)) continue;
+    const unit = toUnit(result, trial.index);
+    restored.push(unit);
+    events.restored(unit);
   }
+  return restored;
 }
 
 async function keepTexts({ taskLines }: PlannedSession, { plan, paths, redactor }: TakeUpOptions): Promise<void> {
@@ -50,7 +56,7 @@ async function keepTexts({ taskLines }: PlannedSession, { plan, paths, redactor 
   }
 }
 
-/** Makes room for a trial that runs again; its earlier result is first taken back in the journal. */
+/** Moves the files of a trial that runs again aside, after its earlier result is revoked in the journal. */
 export async function reopenTrial(
   trial: Trial,
   session: PlannedSession | null,

@@ -15,7 +15,8 @@ import type {
 import type { FaultHook } from "../../environments/memory/fault-gate.ts";
 import type { MemoryCall } from "../../environments/memory/memory-handler.ts";
 import { createMemoryProvider } from "../../environments/memory/memory-provider.ts";
-import type { RunEvent } from "../../store/run.ts";
+import type { RunEvent, RunOrigin } from "../../store/run.ts";
+import type { RunStore } from "../../store/run-store.ts";
 import { defineJob } from "../config/load-job.ts";
 import type { JobResultFile } from "../output/job-result-schema.ts";
 import type { TrialResultFile } from "../output/trial-result-schema.ts";
@@ -47,6 +48,9 @@ export interface RigOptions {
   /** Sees every command before its script answers it. */
   readonly onCall?: (call: RigCall) => void;
   readonly onEvent?: (event: RunEvent) => void;
+  /** The store in which the job registers itself. */
+  readonly registry?: RunStore;
+  readonly origin?: Partial<RunOrigin>;
   readonly onPrepared?: (prepared: PreparedJob) => void;
   /** Sees what the provider is opened with. */
   readonly onOpen?: (options: OpenProviderOptions) => void;
@@ -126,12 +130,22 @@ export function startJob(options: RigOptions = {}): RunningJob {
       events.push(event);
       options.onEvent?.(event);
     };
+    const origin = { description: null, tags: {}, git: null, rolloutVersion: "0.0.0", ...options.origin };
     const onLog = (entry: LogEntry): void => void logs.push(entry);
     await using earlier = options.resume ? await openEarlierWork(jobDir, shared) : null;
     const wishes = { retryFailed: [], acceptChanges: false, signal: stop.signal, ...options.resume };
     const session = earlier && (await planSession(prepared, earlier, wishes));
+    const { registry } = options;
     return finishedJob(
-      await runPreparedJob(prepared, { ...shared, forceSignal: force.signal, session, onEvent, onLog }),
+      await runPreparedJob(prepared, {
+        ...shared,
+        forceSignal: force.signal,
+        session,
+        onEvent,
+        onLog,
+        origin,
+        registry,
+      }),
     );
   };
   const finished = run();

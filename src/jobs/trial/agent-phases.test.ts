@@ -67,8 +67,8 @@ describe("the oracle and nop", () => {
     expect(job.trial(oracleTrial).error).toEqual({
       type: "task_invalid",
       message: "the task has no solution/solve.sh, so the oracle cannot run it",
-      cause: null,
-      blame: "task",
+      phase: null,
+      cause: "task",
     });
     expect(operations.filter((operation) => operation.includes("oracle"))).toEqual([]);
     expect(job.trial("nop/set/one__1").reward).toBe(1);

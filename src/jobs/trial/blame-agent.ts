@@ -30,7 +30,7 @@ export async function blameAgent(
     ...failure,
     message: `${failure.message}; ${reason}`,
     detail: `${failure.detail}\n${reason}`,
-    blame: "agent",
+    cause: "agent",
   };
 }
 

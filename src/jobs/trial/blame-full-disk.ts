@@ -15,7 +15,6 @@ export function blameFullDisk(failure: Failure, { roomLeftBytes, resources, veri
     ...failure,
     message: `${note}; ${failure.message}`,
     detail: `${note}\n${failure.detail}`,
-    cause: null,
-    blame: "agent",
+    cause: "agent",
   };
 }

@@ -54,7 +54,7 @@ test("R28: what an agent reports in usage.json is recorded and counted beside th
   });
   expect(job.result.total_cost).toBe(0.75);
   const finished = job.events.find((event) => event.type === "unit_finished");
-  expect(finished?.unit.cost).toBe(0.75);
+  expect(finished?.unit.spendUsd).toBe(0.75);
 });
 
 test("R28: amounts that are missing or no amounts are null", async () => {

@@ -185,8 +185,9 @@ describe("every type of failure", () => {
       const failure =
         type === "environment_teardown_failed"
           ? null
-          : { type, message: error?.message, cause: error?.cause, blame: error?.blame };
+          : { ...error, fingerprint: expect.stringMatching(new RegExp(`^${type}\\|${error?.phase ?? ""}\\|`)) };
       expect(unit?.failure).toEqual(failure);
+      expect(unit?.status).toBe(failure === null ? "completed" : isCancelled ? "cancelled" : "failed");
     },
   );
 

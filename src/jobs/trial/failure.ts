@@ -1,6 +1,6 @@
 import { isDiskFull, messageOf, RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 import { AbortReason } from "../../engine/abort-reason.ts";
-import type { Blame } from "../../store/run.ts";
+import type { FailureCause } from "../../store/run.ts";
 
 export const failureTypes = [
   "environment_build_failed",
@@ -25,24 +25,18 @@ export const failureTypes = [
 
 export type FailureType = (typeof failureTypes)[number];
 
-/** Where a fault lies that neither an agent nor a task can mend. */
-export type FailureCause = "infrastructure" | "configuration";
-
-/** What a trial honestly ended with instead of a reward; a datum, never thrown. */
+/** Why a trial has no reward. A value, never thrown. */
 export interface Failure {
   readonly type: FailureType;
-  /** One line or a few that a person can act on. */
+  /** A few lines at most that a person can act on. */
   readonly message: string;
-  /** Where the fault lies, when it is not the agent's or the task's. */
+  /** Null for the usual cause of its type. */
   readonly cause: FailureCause | null;
-  /** Everything worth keeping for error.txt: hints, causes, stacks. */
+  /** The text of error.txt: hints, causes, stacks. */
   readonly detail: string;
-  /** Who is to answer for it, where it is not who usually does. */
-  readonly blame?: Blame | undefined;
 }
 
-// With no cause it is the agent's or the task's.
-const blames: Readonly<Record<FailureType, Blame>> = {
+const usualCauses: Readonly<Record<FailureType, FailureCause>> = {
   environment_build_failed: "task",
   environment_build_timeout: "task",
   environment_image_pull_failed: "infrastructure",
@@ -59,13 +53,13 @@ const blames: Readonly<Record<FailureType, Blame>> = {
   environment_teardown_failed: "infrastructure",
   task_invalid: "task",
   task_not_found: "task",
-  trial_cancelled: "nobody",
+  trial_cancelled: "cancelled",
   internal_error: "rollout",
 };
 
-/** Who is to answer for a failure. */
-export function blameOf({ type, cause, blame }: Pick<Failure, "type" | "cause" | "blame">): Blame {
-  return blame ?? cause ?? blames[type];
+/** Returns where a failure comes from. */
+export function causeOf({ type, cause }: Pick<Failure, "type" | "cause">): FailureCause {
+  return cause ?? usualCauses[type];
 }
 
 /** What was being done when something was thrown. */
@@ -100,10 +94,10 @@ const codeTypes: { readonly [code in ErrorCode]?: FailureType } = {
 /** The one translation of what was thrown into what is recorded. */
 export function failureOf(thrown: unknown, step: Step): Failure {
   if (thrown instanceof AbortReason) return abortFailure(thrown, step);
-  // Whoever tells of it: a disk without room says nothing about the trial, which is run again once there is some.
+  // A full disk is not a result of the trial, whichever call reports it. The trial runs again on resume.
   if (thrown instanceof RolloutError && !isDiskFull(thrown)) {
     const type = codeTypes[thrown.code] ?? failedTypes[step];
-    return { type, message: thrown.message, cause: causeOf(thrown), detail: describeThrown(thrown) };
+    return { type, message: thrown.message, cause: causeOfError(thrown), detail: describeThrown(thrown) };
   }
   return {
     type: "internal_error",
@@ -113,7 +107,7 @@ export function failureOf(thrown: unknown, step: Step): Failure {
   };
 }
 
-function causeOf({ code, transient }: RolloutError): FailureCause | null {
+function causeOfError({ code, transient }: RolloutError): FailureCause | null {
   if (code === "task_unfit" || code === "environment_ended") return null;
   if (code === "image_build_failed" && !transient) return null;
   return code === "config_invalid" ? "configuration" : "infrastructure";

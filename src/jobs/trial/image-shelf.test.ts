@@ -74,8 +74,8 @@ describe("an image that many trials share", () => {
       expect(job.trial(key).error).toEqual({
         type: "environment_build_failed",
         message: "registry answered 502",
+        phase: "environment_setup",
         cause: "infrastructure",
-        blame: "infrastructure",
       });
     }
   });

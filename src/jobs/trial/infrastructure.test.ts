@@ -19,23 +19,23 @@ function failAt(
 }
 
 describe("infrastructure that fails in a phase", () => {
-  test.each<[string, FaultPoint["operation"], number, string]>([
-    ["copying before the agent", "copyTo", 1, "environment_start_failed"],
-    ["running install", "exec", 1, "agent_install_failed"],
-    ["copying the execute script", "copyTo", 2, "agent_execution_failed"],
-    ["running the agent", "exec", 2, "agent_execution_failed"],
-    ["copying the tests", "copyTo", 3, "verifier_failed"],
-    ["running the tests", "exec", 3, "verifier_failed"],
-    ["holding still", "freeze", 1, "verifier_failed"],
+  test.each<[string, FaultPoint["operation"], number, string, string]>([
+    ["copying before the agent", "copyTo", 1, "environment_start_failed", "agent_setup"],
+    ["running install", "exec", 1, "agent_install_failed", "agent_setup"],
+    ["copying the execute script", "copyTo", 2, "agent_execution_failed", "agent_execution"],
+    ["running the agent", "exec", 2, "agent_execution_failed", "agent_execution"],
+    ["copying the tests", "copyTo", 3, "verifier_failed", "verifier"],
+    ["running the tests", "exec", 3, "verifier_failed", "verifier"],
+    ["holding still", "freeze", 1, "verifier_failed", "verifier"],
   ])(
     "R24: %s takes the phase's failed type, with infrastructure as the cause",
-    async (_what, operation, attempt, type) => {
+    async (_what, operation, attempt, type, phase) => {
       const job = await runJobOnRig({ config: { agents }, faults: failAt(operation, attempt) });
       expect(job.trial(onlyTrial).error).toEqual({
         type,
         message: "the engine hung up",
+        phase,
         cause: "infrastructure",
-        blame: "infrastructure",
       });
       expect(job.trial(onlyTrial).reward).toBeNull();
     },
@@ -52,7 +52,7 @@ describe("infrastructure that fails in a phase", () => {
       faults: failAt("copyFrom", 1, new RolloutError("copy_failed", "the stream broke")),
     });
     expect(job.trial(onlyTrial)).toMatchObject({
-      error: { type: "agent_execution_failed", cause: null },
+      error: { type: "agent_execution_failed", phase: "agent_execution", cause: "agent" },
       warnings: ["/logs could not be copied: the stream broke"],
     });
   });
@@ -63,13 +63,15 @@ describe("infrastructure that fails in a phase", () => {
       faults: failAt("copyFrom", 1, new RolloutError("copy_failed", "cannot write agent/log: ENOSPC", { cause })),
     });
     const trial = job.trial(onlyTrial);
-    expect(trial.error).toMatchObject({ type: "internal_error", cause: "infrastructure", blame: "infrastructure" });
+    expect(trial.error).toMatchObject({ type: "internal_error", cause: "infrastructure" });
     expect(isInterrupted(trial)).toBe(true);
   });
 
-  test("R24: a fault of the agent or the task has no cause", async () => {
+  test("R24: a failed install is caused by the agent, failed tests by the task", async () => {
     const job = await runJobOnRig({ config: { agents }, script: { install: () => 7 } });
-    expect(job.trial(onlyTrial).error?.cause).toBeNull();
+    expect(job.trial(onlyTrial).error).toMatchObject({ phase: "agent_setup", cause: "agent" });
+    const tested = await runJobOnRig({ script: { test: () => 7 } });
+    expect(tested.trial(onlyTrial).error).toMatchObject({ phase: "verifier", cause: "task" });
   });
 
   test("R24: an environment that does not answer a small call is a failed call, not the agent's timeout", async () => {
@@ -107,8 +109,8 @@ describe("infrastructure that fails in a phase", () => {
     expect((await job.finished).trial(onlyTrial).error).toEqual({
       type: "environment_start_failed",
       message: "starting the environment exceeded its limit of 30 seconds",
+      phase: "environment_setup",
       cause: "infrastructure",
-      blame: "infrastructure",
     });
   });
 });

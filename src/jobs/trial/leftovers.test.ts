@@ -74,7 +74,7 @@ describe("processes the agent left running", () => {
         if (operation === "copyTo" && attempt > 1) throw new RolloutError("copy_failed", "no such disk");
       },
     });
-    expect(trial.error).toMatchObject({ type: "verifier_failed", blame: "infrastructure", message: "no such disk" });
+    expect(trial.error).toMatchObject({ type: "verifier_failed", cause: "infrastructure", message: "no such disk" });
     expect(trial.untrusted).toEqual([]);
   });
 
@@ -226,13 +226,13 @@ describe("an environment that its own processes ended", () => {
   test.each([
     ["the agent's failure while it works", 1, "agent_execution_failed", "agent"],
     ["the agent's failure when it left something running", 2, "verifier_failed", "agent"],
-  ])("R23: is %s, and no reason for another try", async (_whose, attempt, type, blame) => {
+  ])("R23: is %s, and no reason for another try", async (_whose, attempt, type, cause) => {
     const { trial } = await runWithServer({
       faults: (point) => {
         if (point.operation === "exec" && point.attempt === attempt) throw ended;
       },
     });
-    expect(trial).toMatchObject({ tries: 1, reward: null, error: { type, blame, cause: null } });
+    expect(trial).toMatchObject({ tries: 1, reward: null, error: { type, cause } });
   });
 
   test("R23: is the task's when nothing but its tests ran", async () => {
@@ -241,6 +241,6 @@ describe("an environment that its own processes ended", () => {
         if (operation === "exec" && attempt === 2) throw ended;
       },
     });
-    expect(job.trial(onlyTrial)).toMatchObject({ tries: 1, error: { type: "verifier_failed", blame: "task" } });
+    expect(job.trial(onlyTrial)).toMatchObject({ tries: 1, error: { type: "verifier_failed", cause: "task" } });
   });
 });

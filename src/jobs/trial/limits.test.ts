@@ -127,7 +127,7 @@ describe("a limit that is hit", () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     const { error, tries } = (await finished).trial(onlyTrial);
-    expect(error).toMatchObject({ type: "agent_execution_timeout", cause: null, blame: "agent" });
+    expect(error).toMatchObject({ type: "agent_execution_timeout", cause: "agent" });
     expect(tries).toBe(1);
     expect(waitedSec).toBeLessThan(250);
   });

@@ -9,7 +9,7 @@ export interface PhaseTimes {
   readonly durationMs: number;
 }
 
-/** When each phase of a try began and ended; a phase that was not reached has no times. */
+/** Measures the phases of a try. A phase that was not reached has no times. */
 export class PhaseClock {
   readonly #clock: Clock;
   readonly #onPhase: (phase: PhaseName) => void;
@@ -25,14 +25,19 @@ export class PhaseClock {
     return this.#open?.phase ?? null;
   }
 
-  /** Ends the open phase, if any, and begins the next at the same instant. */
+  /** The phase that was reached last; null if there was none. */
+  get last(): PhaseName | null {
+    return this.current ?? phaseNames.findLast((phase) => this.#times.has(phase)) ?? null;
+  }
+
+  /** Ends the open phase, if there is one, and starts the next at the same instant. */
   begin(phase: PhaseName): void {
     const now = this.end();
     this.#open = { phase, startedAt: now, from: this.#clock.monotonic() };
     this.#onPhase(phase);
   }
 
-  /** Records a phase in which there was nothing to do: it begins and ends at the same instant. */
+  /** Records a phase with nothing to do: it starts and ends at the same instant. */
   pass(phase: PhaseName): void {
     const now = this.end();
     this.#times.set(phase, { startedAt: now, endedAt: now, durationMs: 0 });

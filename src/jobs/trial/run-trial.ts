@@ -1,3 +1,4 @@
+import { createFailure } from "../../store/failure.ts";
 import { mkdirSync } from "node:fs";
 import { formatProblem } from "../../base/problem.ts";
 import { isDiskFull, messageOf, RolloutError } from "../../base/rollout-error.ts";
@@ -9,7 +10,7 @@ import { keepCallEvidence, keepTryEvidence, writeTrialError, writeTrialResult } 
 import type { TrialResultFile } from "../output/trial-result-schema.ts";
 import { readAgentUsage } from "./collect-logs.ts";
 import { EnvironmentLease } from "./environment-lease.ts";
-import { describeThrown, failureOf, type Failure } from "./failure.ts";
+import { causeOf, describeThrown, failureOf, type Failure } from "./failure.ts";
 import { planLimits, planResources } from "./limits.ts";
 import { PhaseClock } from "./phase-clock.ts";
 import { runTry, type TryOutcome } from "./run-try.ts";
@@ -36,7 +37,7 @@ export async function runTrial(
     ledger.begin(await context.inputsOf(trial), earlier);
     return await runTries(trial, context, slot, ledger, onResult, earlier?.count ?? 0);
   } catch (thrown) {
-    // A bug of ours or a disk that takes nothing more: the trial still has a result, if only in the journal.
+    // A bug of Rollout or a full disk: the trial still has a result, if only in the journal.
     context.log.write("error", "a trial ended unexpectedly", { trial: trial.key, error: describeThrown(thrown) });
     if (isDiskFull(thrown)) context.onDiskFull(thrown);
     const failure = { ...failureOf(thrown, "start"), type: "internal_error" as const };
@@ -63,16 +64,16 @@ async function runTries(
 
   const budget = new RetryBudget(job.retry);
   const limits = planLimits(job, task.config);
-  const waitToRetry = async (waitMs: number, failure: Failure, over?: Promise<void>): Promise<void> => {
-    const message = redactor.text(failure.message);
-    emit({
-      type: "unit_retry",
-      at: clock.now(),
-      key: trial.key,
-      tries: budget.used,
-      waitMs,
-      failure: { type: failure.type, message },
-    });
+  const waitToRetry = async (
+    waitMs: number,
+    failed: Failure,
+    phases: PhaseClock,
+    over?: Promise<void>,
+  ): Promise<void> => {
+    const { type } = failed;
+    const message = redactor.text(failed.message);
+    const failure = createFailure({ type, message, phase: phases.last, cause: causeOf(failed) });
+    emit({ type: "unit_retry", at: clock.now(), key: trial.key, tries: budget.used, waitMs, failure });
     await slot.lendWhile(() => over ?? clock.sleep(waitMs, context.signal));
   };
   const keepCall = async (error: unknown): Promise<void> => {
@@ -101,10 +102,10 @@ async function runTries(
           () => unlessLost(call),
           budget,
           async (waitMs, error) => {
-            // The place of one that waits is lent to others, who might then wait for its install and never give it back.
+            // A waiting trial lends its slot. Without this, the borrower could wait for its install for ever.
             endTurn(state);
             await keepCall(error);
-            await waitToRetry(waitMs, failureOf(error, state.step));
+            await waitToRetry(waitMs, failureOf(error, state.step), state.phases);
           },
         );
         if ("lost" in answer) throw answer.lost;
@@ -114,7 +115,7 @@ async function runTries(
         context.images.obtain(plan, limits.imageMs, context.signal, async ({ error, waitMs, over }) => {
           budget.take(error);
           await keepCall(error);
-          await waitToRetry(waitMs, failureOf(error, state.step), over);
+          await waitToRetry(waitMs, failureOf(error, state.step), state.phases, over);
         }),
       lost,
       install: { kind: "fresh" },
@@ -132,7 +133,7 @@ async function runTries(
     ledger.countRetry();
     await keepTryEvidence(paths, earlierTries + budget.used, end.failure.detail, redactor);
     try {
-      await waitToRetry(end.waitMs, end.failure);
+      await waitToRetry(end.waitMs, end.failure, state.phases);
     } catch (thrown) {
       return await finish(ledger, context, paths, { reward: null, failure: failureOf(thrown, "start") }, onResult);
     }
@@ -213,7 +214,7 @@ async function refuse(
   return finish(ledger, context, trialPaths(context.jobDir, trial.key), { reward: null, failure }, onResult);
 }
 
-// An environment that is gone answers no call, however often it is made.
+// Retrying a call does not help when the environment is gone.
 async function unlessLost<T>(call: () => Promise<T>): Promise<{ readonly value: T } | { readonly lost: RolloutError }> {
   try {
     return { value: await call() };

@@ -2,17 +2,17 @@ import type { EarlierTries } from "../output/set-aside.ts";
 import type { TrialInputsFile, TrialResultFile } from "../output/trial-result-schema.ts";
 import type { AgentUsage } from "./collect-logs.ts";
 import type { TeardownReport } from "./environment-lease.ts";
-import { blameOf, type Failure } from "./failure.ts";
+import { causeOf, type Failure } from "./failure.ts";
 import type { PhaseName } from "./phase-clock.ts";
 import type { TryOutcome } from "./run-try.ts";
 import type { Trial } from "./trial.ts";
 import type { TrialContext } from "./trial-context.ts";
 import type { TryState } from "./try-state.ts";
 
-// More than this helps nobody; the count tells the rest.
+// Further warnings are only counted.
 const mostWarnings = 50;
 
-/** Keeps what becomes of a trial over its tries and turns it into its result. */
+/** Collects what happens in the tries of a trial and makes its result. */
 export class TrialLedger {
   readonly #trial: Trial;
   readonly #context: TrialContext;
@@ -39,7 +39,7 @@ export class TrialLedger {
     this.#from = context.clock.monotonic();
   }
 
-  /** Takes what the trial depends on, and what its tries in earlier sessions came to. */
+  /** Sets the inputs of the trial and what its tries in earlier sessions cost. */
   begin(inputs: TrialInputsFile, earlier: EarlierTries | null): void {
     this.#inputs = inputs;
     if (!earlier) return;
@@ -56,7 +56,7 @@ export class TrialLedger {
     else this.#moreWarnings++;
   }
 
-  /** Notes a reason why nobody should rely on the reward; people see it among the warnings. */
+  /** Adds a reason not to trust the reward. It is a warning, too. */
   distrust(reason: string): void {
     if (!this.#untrusted.includes(reason)) this.#untrusted.push(reason);
     this.warn(`untrusted: ${reason}`);
@@ -68,7 +68,7 @@ export class TrialLedger {
 
   beginTry(state: TryState): void {
     this.#state = state;
-    // What was found in an environment that is lost says nothing about the next one.
+    // Reasons found in a lost environment do not apply to the next one.
     this.#untrusted.length = 0;
   }
 
@@ -82,7 +82,7 @@ export class TrialLedger {
     this.#teardownFrom = this.#context.clock.monotonic();
   }
 
-  /** The result as it stands before the environment is given back. */
+  /** Returns the result before the environment is removed. */
   result({ reward, failure }: Pick<TryOutcome, "reward" | "failure">): TrialResultFile {
     const { clock } = this.#context;
     const { task, agent, attempt, datasetName, id } = this.#trial;
@@ -99,12 +99,12 @@ export class TrialLedger {
       error: failure && {
         type: failure.type,
         message: failure.message,
-        cause: failure.cause,
-        // Tests that somebody meddled with are not the task's fault.
-        blame:
+        phase: this.#state?.phases.last ?? null,
+        // Tests that the agent tampered with do not fail because of the task.
+        cause:
           this.#untrusted.length > 0 && failure.type.startsWith("verifier_") && failure.cause === null
             ? "agent"
-            : blameOf(failure),
+            : causeOf(failure),
       },
       durations: {
         total_sec: toSeconds(clock.monotonic() - this.#from),
@@ -148,7 +148,7 @@ export class TrialLedger {
     return this.#result;
   }
 
-  /** The result that is known already, with one more warning; null when there is none yet. */
+  /** Returns the known result with one more warning; null if there is no result yet. */
   amended(warning: string): TrialResultFile | null {
     if (!this.#result) return null;
     this.warn(warning);
@@ -156,7 +156,7 @@ export class TrialLedger {
     return this.#result;
   }
 
-  /** The same result after the environment was given back, with what went wrong in doing so. */
+  /** Returns the result after the environment was removed, with the problems of the removal. */
   tornDown(report: TeardownReport): TrialResultFile {
     if (!this.#result) throw new Error("a trial was torn down before it had a result");
     for (const problem of report.problems) this.warn(problem);
@@ -164,8 +164,8 @@ export class TrialLedger {
     const teardownError = {
       type: "environment_teardown_failed",
       message: report.problems.join("\n"),
+      phase: "teardown",
       cause: "infrastructure",
-      blame: "infrastructure",
     } as const;
     const hadEnvironment = this.#outcome?.environment !== null;
     this.#result = {
@@ -179,7 +179,7 @@ export class TrialLedger {
     return this.#result;
   }
 
-  // An environment that costs nothing now cost nothing in a try that left no word.
+  // An environment that is free now was free in a try that left no result.
   #totalCost(): number | null {
     if (this.#lostTries === 0 || this.#cost === 0) return this.#cost;
     this.warn(

@@ -1,313 +1,301 @@
-import { readAll } from "../read-all.ts";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { holdLapsesMs, type ResultWithScores, type RunEnd, type RunRecord } from "../run-store.ts";
-import {
-  createDataset,
-  dead,
-  distant,
-  hasCode,
-  living,
-  planRun,
-  resultOf,
-  scoreOf,
-  type StoreCase,
-  type StoreSubject,
-} from "./store-case.ts";
+import { readAll } from "../read-all.ts";
+import type { Run, Unit } from "../run.ts";
+import { leaseTimeoutMs, type RunLease } from "../run-store.ts";
+import { sampleRun, sampleUnit } from "./sample-run.ts";
+import { createDataset, dead, distant, hasCode, living, type StoreCase, type StoreSubject } from "./store-case.ts";
 
-const finished: RunEnd = {
-  status: "completed",
-  isFinished: true,
-  succeeded: 2,
-  failed: 1,
-  error: null,
-  summary: { mean: 0.5 },
-};
-const stopped: RunEnd = { ...finished, status: "failed", isFinished: false, error: "cancelled", summary: null };
-
-function readResults({ store }: StoreSubject, runId: string, limit = 2): Promise<ResultWithScores[]> {
-  return readAll<ResultWithScores, number>((after) => store.runs.results(runId, { after, limit }));
+/** Returns the final state of a run that is complete. */
+function completed(run: Run): Run {
+  return { ...run, status: "completed", isResumable: false, endedAt: run.createdAt + 60_000 };
 }
 
-/** Runs: who holds them, what is written, how they end. */
+function cancelled(run: Run): Run {
+  return { ...completed(run), status: "cancelled", isResumable: true };
+}
+
+function readUnits({ store }: StoreSubject, runId: string, limit = 2): Promise<Unit[]> {
+  return readAll<Unit, string>((after) => store.runs.units(runId, { page: { after, limit } }));
+}
+
+async function readIndexes(subject: StoreSubject, runId: string, limit?: number): Promise<number[]> {
+  return (await readUnits(subject, runId, limit)).map(({ index }) => index);
+}
+
+async function rejectsEveryCall(lease: RunLease): Promise<void> {
+  const { run } = lease;
+  const calls = [
+    () => lease.renew(),
+    () => lease.renew(run),
+    () => lease.write([]),
+    () => lease.write([sampleUnit(0)]),
+    () => lease.remove([0]),
+    () => lease.end(completed(run)),
+  ];
+  for (const call of calls) await assert.rejects(call(), hasCode("in_use"));
+}
+
+/** Runs: who may write to them, what is stored, how they end. */
 export const runCases: readonly StoreCase[] = [
   {
-    title: "a run that began is running, held, and tells its plan",
+    title: "a new run is returned as it was given, with its owner",
     async run(subject) {
-      const plan = planRun({ identity: { a: [1, null] }, metadata: { who: "é\0" }, datasetId: "d", datasetVersion: 3 });
-      const owner = living(subject);
-      const { run } = await subject.store.runs.begin(plan, owner);
-      assert.deepEqual({ ...run, ...plan }, run);
-      const { status, isFinished, isHeld, holder, endedAt, succeeded, failed, error, summary } = run;
-      assert.deepEqual([status, isFinished, isHeld, holder, endedAt], ["running", false, true, owner, null]);
-      assert.deepEqual([succeeded, failed, error, summary], [0, 0, null, null]);
-      assert.deepEqual(await subject.store.runs.find(plan.id), run);
-      assert.equal(await subject.store.runs.find("nobody"), null);
+      const { runs } = subject.store;
+      const text = "é 世界 😀 \u0000 \ud800 ?";
+      const run = sampleRun({
+        name: text,
+        description: text,
+        tags: { [text]: text },
+        params: { text, list: [1, null, 0.1] },
+        datasets: [{ name: text, id: "d", version: "3" }],
+        git: { revision: "abc", isDirty: true },
+      });
+      const { pid, hostname } = living(subject);
+      const lease = await runs.create(run, living(subject));
+      assert.deepEqual(lease.run, { ...run, owner: { pid, hostname } });
+      assert.deepEqual(await runs.get(run.id), lease.run);
+      assert.equal(await runs.get("unknown"), null);
+      assert.equal(await runs.get("\0"), null);
     },
   },
   {
-    title: "an id that is taken is refused, also by many at once",
-    async run(subject) {
-      const plan = planRun();
-      const ends = await Promise.allSettled(
-        Array.from({ length: 6 }, () => subject.store.runs.begin(plan, living(subject))),
-      );
+    title: "an id that exists is refused, also when many processes ask for it at once",
+    async run({ store, host }) {
+      const run = sampleRun();
+      const owner = living({ store, host, elapse: async () => {} });
+      const ends = await Promise.allSettled(Array.from({ length: 6 }, () => store.runs.create(run, owner)));
       assert.equal(ends.filter(({ status }) => status === "fulfilled").length, 1);
       for (const end of ends) assert.ok(end.status === "fulfilled" || hasCode("already_exists")(end.reason));
     },
   },
   {
-    title: "results and scores come back as they were written, in the run's order",
+    title: "ids that some store cannot hold are refused",
     async run(subject) {
-      const plan = planRun();
-      const hold = await subject.store.runs.begin(plan, living(subject));
+      for (const id of ["", "a\0b", "\ud800", "x".repeat(2000)])
+        await assert.rejects(subject.store.runs.create(sampleRun({ id }), living(subject)), hasCode("usage_invalid"));
+    },
+  },
+  {
+    title: "units are returned as they were written, in the order of their indexes",
+    async run(subject) {
+      const run = sampleRun();
+      const lease = await subject.store.runs.create(run, living(subject));
       const text = "é 世界 😀 \u0000 \ud800 ?";
-      const odd = resultOf(2, {
-        itemId: text,
-        status: "failed",
-        output: null,
-        expectedOutput: { text },
-        error: { message: text },
-        traceId: "t",
-        extra: { usage: { tokens: 3 } },
-      });
-      await hold.write({ results: [odd], scores: [] });
-      const marks = [
-        scoreOf(0, "z", { score: 1 / 3, reason: text, extra: { text } }),
-        scoreOf(0, "a", { score: null, error: text }),
-      ];
-      await hold.write({ results: [resultOf(0), resultOf(1)], scores: marks });
-      assert.deepEqual(await readResults(subject, plan.id), [
-        { result: resultOf(0), scores: marks },
-        { result: resultOf(1), scores: [] },
-        { result: odd, scores: [] },
-      ]);
-      assert.deepEqual(await subject.store.runs.outcomes(plan.id, { after: 0, limit: 2 }), {
-        entries: [
-          { index: 1, status: "succeeded" },
-          { index: 2, status: "failed" },
+      const odd = sampleUnit(2, {
+        key: text,
+        labels: { [text]: text },
+        scores: [
+          { name: text, value: 1 / 3, label: text, reason: text, metadata: { text } },
+          { name: "reward", value: null, error: text },
         ],
-        next: 2,
+        input: null,
+        expected: { text },
+        output: text,
+        warnings: [text],
+        details: { text },
       });
+      await lease.write([odd]);
+      await lease.write([sampleUnit(1), sampleUnit(0)]);
+      assert.deepEqual(await readUnits(subject, run.id), [sampleUnit(0), sampleUnit(1), odd]);
+      assert.deepEqual(await subject.store.runs.unit(run.id, text), odd);
     },
   },
   {
-    title: "what is there for the same unit and scorer is replaced",
+    title: "a unit replaces the stored one with the same index, and the last one of a batch counts",
     async run(subject) {
-      const plan = planRun();
-      const hold = await subject.store.runs.begin(plan, living(subject));
-      await hold.write({
-        results: [resultOf(0, { status: "failed" }), resultOf(0, { status: "interrupted" })],
-        scores: [scoreOf(0, "a"), scoreOf(0, "b"), scoreOf(0, "a", { score: 0.25 })],
-      });
-      await hold.write({ results: [resultOf(0)], scores: [scoreOf(0, "a", { score: 1 })] });
-      assert.deepEqual(await readResults(subject, plan.id), [
-        { result: resultOf(0), scores: [scoreOf(0, "a", { score: 1 }), scoreOf(0, "b")] },
-      ]);
+      const run = sampleRun();
+      const lease = await subject.store.runs.create(run, living(subject));
+      await lease.write([sampleUnit(0, { status: "failed", key: "old" }), sampleUnit(0, { status: "cancelled" })]);
+      assert.deepEqual(await readUnits(subject, run.id), [sampleUnit(0, { status: "cancelled" })]);
+      await lease.write([sampleUnit(0, { output: "new" })]);
+      assert.deepEqual(await readUnits(subject, run.id), [sampleUnit(0, { output: "new" })]);
+      assert.equal(await subject.store.runs.unit(run.id, "old"), null);
     },
   },
   {
-    title: "scores may come before their result or after it, and are seen with it",
+    title: "units that are removed can be written again",
     async run(subject) {
-      const plan = planRun();
-      const hold = await subject.store.runs.begin(plan, living(subject));
-      await hold.write({ results: [resultOf(1)], scores: [scoreOf(0, "a"), scoreOf(1, "a")] });
-      assert.deepEqual(await readResults(subject, plan.id), [{ result: resultOf(1), scores: [scoreOf(1, "a")] }]);
-      assert.equal((await subject.store.runs.outcomes(plan.id, { after: null, limit: 5 })).entries.length, 1);
-      await hold.write({ results: [resultOf(0)], scores: [scoreOf(1, "b"), scoreOf(2, "b")] });
-      assert.deepEqual(await readResults(subject, plan.id), [
-        { result: resultOf(0), scores: [scoreOf(0, "a")] },
-        { result: resultOf(1), scores: [scoreOf(1, "a"), scoreOf(1, "b")] },
-      ]);
+      const run = sampleRun();
+      const lease = await subject.store.runs.create(run, living(subject));
+      await lease.write([0, 1, 2].map((n) => sampleUnit(n)));
+      await lease.remove([]);
+      await lease.remove([1, 7]);
+      assert.deepEqual(await readIndexes(subject, run.id), [0, 2]);
+      await lease.write([sampleUnit(1, { output: "again" })]);
+      assert.deepEqual((await readUnits(subject, run.id))[1], sampleUnit(1, { output: "again" }));
     },
   },
   {
-    title: "units that are forgotten have neither result nor scores and can be written again",
-    async run(subject) {
-      const plan = planRun();
-      const hold = await subject.store.runs.begin(plan, living(subject));
-      await hold.write({ results: [0, 1, 2].map((n) => resultOf(n)), scores: [scoreOf(1, "a"), scoreOf(2, "a")] });
-      await hold.forget([1, 7]);
-      assert.deepEqual(
-        (await readResults(subject, plan.id)).map(({ result }) => result.index),
-        [0, 2],
-      );
-      await hold.write({ results: [resultOf(1)], scores: [] });
-      assert.deepEqual((await readResults(subject, plan.id))[1], { result: resultOf(1), scores: [] });
-    },
-  },
-  {
-    title: "a run that ended is nobody's and says how it ended",
-    async run(subject) {
-      const plan = planRun();
-      const hold = await subject.store.runs.begin(plan, living(subject));
-      await hold.end(finished);
-      const run = await subject.store.runs.find(plan.id);
-      assert.deepEqual({ ...run, ...finished }, run);
-      assert.deepEqual([run?.isHeld, run?.holder], [false, null]);
-      assert.ok((run?.endedAt ?? 0) >= (run?.createdAt ?? Infinity));
-      for (const call of [
-        () => hold.beat(),
-        () => hold.write({ results: [], scores: [] }),
-        () => hold.forget([]),
-        () => hold.end(finished),
-      ]) {
-        await assert.rejects(call(), hasCode("in_use"));
-      }
-    },
-  },
-  {
-    title: "a finished run is taken up only by who says so, one that was stopped by anybody",
+    title: "renewing a lease stores the run that is given with it",
     async run(subject) {
       const { runs } = subject.store;
-      const [done, cut] = [planRun(), planRun()];
-      await (await runs.begin(done, living(subject))).end(finished);
-      await assert.rejects(runs.take(done.id, living(subject)), hasCode("already_exists"));
-      const again = await runs.take(done.id, living(subject), "any");
-      await again.write({ results: [resultOf(0)], scores: [] });
-      await assert.rejects(runs.take(done.id, living(subject), "any"), hasCode("in_use"));
-      await again.end(finished);
-      const first = await runs.begin(cut, living(subject));
-      await first.write({ results: [resultOf(0)], scores: [] });
-      await first.end(stopped);
-      const hold = await runs.take(cut.id, living(subject));
-      assert.deepEqual([hold.run.status, hold.run.isHeld, hold.run.endedAt], ["running", true, null]);
-      await hold.write({ results: [resultOf(1)], scores: [] });
-      assert.equal((await readResults(subject, cut.id)).length, 2);
-      await assert.rejects(runs.take("nobody", living(subject)), hasCode("not_found"));
+      const run = sampleRun();
+      const lease = await runs.create(run, living(subject));
+      await lease.renew();
+      assert.deepEqual(await runs.get(run.id), lease.run);
+      const progress: Run = { ...run, status: "paused", spendUsd: 3, tags: { a: "b" } };
+      await lease.renew(progress);
+      assert.deepEqual(await runs.get(run.id), { ...progress, owner: lease.run.owner });
     },
   },
   {
-    title: "a run whose holder lives is not taken up, and the refusal names the holder",
+    title: "a run that ended has its final state and no owner, and its lease is over",
     async run(subject) {
-      const plan = planRun();
-      await subject.store.runs.begin(plan, living(subject));
-      await subject.elapse(holdLapsesMs * 10);
-      await assert.rejects(subject.store.runs.take(plan.id, living(subject)), (error: Error) => {
+      const { runs } = subject.store;
+      const run = sampleRun();
+      const lease = await runs.create(run, living(subject));
+      await lease.end(completed(run));
+      assert.deepEqual(await runs.get(run.id), completed(run));
+      await rejectsEveryCall(lease);
+    },
+  },
+  {
+    title: "a complete run is resumed only if that is allowed, a cancelled one always",
+    async run(subject) {
+      const { runs } = subject.store;
+      const [done, stopped] = [sampleRun(), sampleRun()];
+      await (await runs.create(done, living(subject))).end(completed(done));
+      await assert.rejects(runs.resume(done.id, living(subject)), hasCode("already_exists"));
+      const again = await runs.resume(done.id, living(subject), { allowCompleted: true });
+      await again.write([sampleUnit(0)]);
+      await assert.rejects(runs.resume(done.id, living(subject), { allowCompleted: true }), hasCode("in_use"));
+      await again.end(completed(done));
+      const first = await runs.create(stopped, living(subject));
+      await first.write([sampleUnit(0)]);
+      await first.end(cancelled(stopped));
+      const lease = await runs.resume(stopped.id, living(subject));
+      const { status, endedAt, owner } = lease.run;
+      assert.deepEqual([status, endedAt, owner?.pid], ["running", null, subject.host.pid]);
+      assert.deepEqual(await runs.get(stopped.id), lease.run);
+      await lease.write([sampleUnit(1)]);
+      assert.deepEqual(await readIndexes(subject, stopped.id), [0, 1]);
+      await rejectsEveryCall(first);
+      await assert.rejects(runs.resume("unknown", living(subject)), hasCode("not_found"));
+    },
+  },
+  {
+    title: "a run whose process is alive cannot be resumed, and the error names the process",
+    async run(subject) {
+      const run = sampleRun();
+      await subject.store.runs.create(run, living(subject));
+      await subject.elapse(leaseTimeoutMs * 10);
+      await assert.rejects(subject.store.runs.resume(run.id, living(subject)), (error: Error) => {
         return hasCode("in_use")(error) && error.message.includes(String(subject.host.pid));
       });
     },
   },
   {
-    title: "a run whose holder died does not look alive, and can be taken up at once",
+    title: "a run whose process died is interrupted and can be taken over at once",
     async run(subject) {
       const { runs } = subject.store;
-      const plan = planRun();
-      const lost = await runs.begin(plan, dead(subject));
-      assert.deepEqual([lost.run.status, lost.run.isHeld], ["running", false]);
-      const hold = await runs.take(plan.id, living(subject));
-      assert.equal((await runs.find(plan.id))?.isHeld, true);
-      for (const call of [
-        () => lost.beat(),
-        () => lost.write({ results: [resultOf(0)], scores: [] }),
-        () => lost.forget([0]),
-        () => lost.end(finished),
-      ]) {
-        await assert.rejects(call(), hasCode("in_use"));
-      }
-      assert.deepEqual(await readResults(subject, plan.id), []);
-      await hold.end(finished);
+      const run = sampleRun({ isResumable: false });
+      const lost = await runs.create(run, dead(subject));
+      const stored = await runs.get(run.id);
+      assert.deepEqual([stored?.status, stored?.owner, stored?.isResumable], ["interrupted", null, true]);
+      const lease = await runs.resume(run.id, living(subject));
+      assert.deepEqual([lease.run.status, lease.run.owner?.pid], ["running", subject.host.pid]);
+      await rejectsEveryCall(lost);
+      assert.deepEqual(await readUnits(subject, run.id), []);
+      await lease.end(completed(run));
     },
   },
   {
-    title: "of many who take up one run, one gets it",
+    title: "a paused run whose process died is interrupted, an ended one keeps its status",
     async run(subject) {
       const { runs } = subject.store;
-      const plan = planRun();
-      await runs.begin(plan, dead(subject));
-      const ends = await Promise.allSettled(Array.from({ length: 6 }, () => runs.take(plan.id, living(subject))));
+      const [paused, ended] = [sampleRun(), sampleRun()];
+      await (await runs.create(paused, dead(subject))).renew({ ...paused, status: "paused" });
+      await (await runs.create(ended, dead(subject))).end(cancelled(ended));
+      assert.equal((await runs.get(paused.id))?.status, "interrupted");
+      assert.equal((await runs.get(ended.id))?.status, "cancelled");
+    },
+  },
+  {
+    title: "one of many processes that resume a run at once gets it",
+    async run(subject) {
+      const { runs } = subject.store;
+      const run = sampleRun();
+      await runs.create(run, dead(subject));
+      const ends = await Promise.allSettled(Array.from({ length: 6 }, () => runs.resume(run.id, living(subject))));
       assert.equal(ends.filter(({ status }) => status === "fulfilled").length, 1);
       for (const end of ends) assert.ok(end.status === "fulfilled" || hasCode("in_use")(end.reason));
     },
   },
   {
-    title: "a holder of another machine keeps its run by giving signs, and loses it without",
+    title: "a process on another machine keeps its run while it renews the lease, and loses it otherwise",
     async run(subject) {
       const { runs } = subject.store;
-      const plan = planRun();
-      const away = await runs.begin(plan, distant(subject));
-      assert.equal(away.run.isHeld, true);
-      await subject.elapse(holdLapsesMs * 0.7);
-      await away.beat();
-      await subject.elapse(holdLapsesMs * 0.7);
-      await assert.rejects(runs.take(plan.id, living(subject)), hasCode("in_use"));
-      await away.write({ results: [resultOf(0)], scores: [] });
-      await subject.elapse(holdLapsesMs * 1.1);
-      assert.equal((await runs.find(plan.id))?.isHeld, false);
-      await runs.take(plan.id, living(subject));
-      await assert.rejects(away.write({ results: [resultOf(1)], scores: [] }), hasCode("in_use"));
-      assert.equal((await readResults(subject, plan.id)).length, 1);
+      const run = sampleRun();
+      const remote = await runs.create(run, distant(subject));
+      assert.equal((await runs.get(run.id))?.owner?.hostname, distant(subject).hostname);
+      await subject.elapse(leaseTimeoutMs * 0.7);
+      await remote.renew();
+      await subject.elapse(leaseTimeoutMs * 0.7);
+      await assert.rejects(runs.resume(run.id, living(subject)), hasCode("in_use"));
+      await remote.write([sampleUnit(0)]);
+      await subject.elapse(leaseTimeoutMs * 1.1);
+      assert.equal((await runs.get(run.id))?.status, "interrupted");
+      await runs.resume(run.id, living(subject));
+      await assert.rejects(remote.write([sampleUnit(1)]), hasCode("in_use"));
+      assert.deepEqual(await readIndexes(subject, run.id), [0]);
     },
   },
   {
-    title: "runs are listed newest first, in pages, by kind and by dataset",
+    title: "a removed run is gone with its units, and its id is free",
     async run(subject) {
       const { runs } = subject.store;
-      const datasetId = randomUUID();
-      const plans = Array.from({ length: 5 }, (_, n) =>
-        planRun({ datasetId, kind: n === 2 ? "experiment" : "dataset", name: `run ${n}` }),
-      );
-      for (const plan of plans) await runs.begin(plan, living(subject));
-      await runs.begin(planRun(), living(subject));
-      const list = (kind?: "dataset" | "experiment"): Promise<RunRecord[]> =>
-        readAll<RunRecord, string>((after) => runs.list({ datasetId, kind }, { after, limit: 2 }));
-      assert.deepEqual(
-        (await list()).map(({ name }) => name),
-        ["run 4", "run 3", "run 2", "run 1", "run 0"],
-      );
-      assert.deepEqual(
-        (await list("experiment")).map(({ name }) => name),
-        ["run 2"],
-      );
-      const everything = await readAll<RunRecord, string>((after) => runs.list({}, { after, limit: 7 }));
-      assert.ok(everything.length >= 6);
+      const run = sampleRun();
+      const lease = await runs.create(run, living(subject));
+      await lease.write(Array.from({ length: 2_500 }, (_, n) => sampleUnit(n)));
+      await assert.rejects(runs.remove(run.id), hasCode("in_use"));
+      await lease.end(cancelled(run));
+      await runs.remove(run.id);
+      assert.equal(await runs.get(run.id), null);
+      await assert.rejects(runs.remove(run.id), hasCode("not_found"));
+      await assert.rejects(runs.rows(run.id, { page: { after: null, limit: 1 } }), hasCode("not_found"));
+      await runs.create(run, living(subject));
+      assert.deepEqual(await readUnits(subject, run.id), []);
     },
   },
   {
-    title: "a run is removed with its results unless somebody holds it, and its id is free",
+    title: "a run whose process died can be removed",
     async run(subject) {
       const { runs } = subject.store;
-      const plan = planRun();
-      const hold = await runs.begin(plan, living(subject));
-      await hold.write({ results: [resultOf(0)], scores: [scoreOf(0, "a")] });
-      await assert.rejects(runs.remove(plan.id), hasCode("in_use"));
-      await hold.end(stopped);
-      await runs.remove(plan.id);
-      assert.equal(await runs.find(plan.id), null);
-      await assert.rejects(runs.remove(plan.id), hasCode("not_found"));
-      await assert.rejects(runs.results(plan.id, { after: null, limit: 1 }), hasCode("not_found"));
-      await runs.begin(plan, living(subject));
-      assert.deepEqual(await readResults(subject, plan.id), []);
+      const run = sampleRun();
+      const lost = await runs.create(run, dead(subject));
+      await runs.remove(run.id);
+      assert.equal(await runs.get(run.id), null);
+      await rejectsEveryCall(lost);
     },
   },
   {
-    title: "a run stays when its dataset is removed",
+    title: "a run stays when its dataset is removed, and is found by the dataset's id",
     async run(subject) {
-      const { id } = await createDataset(subject);
-      const plan = planRun({ datasetId: id, datasetVersion: 0 });
-      await subject.store.runs.begin(plan, living(subject));
+      const { id, name } = await createDataset(subject);
+      const run = sampleRun({ datasets: [{ name, id, version: "0" }] });
+      await subject.store.runs.create(run, living(subject));
+      await subject.store.runs.create(sampleRun(), living(subject));
       await subject.store.datasets.remove(id);
-      assert.equal((await subject.store.runs.find(plan.id))?.datasetId, id);
+      const { entries } = await subject.store.runs.list({ datasetId: id }, { after: null, limit: 5 });
+      assert.deepEqual(
+        entries.map((entry) => entry.id),
+        [run.id],
+      );
+      const none = await subject.store.runs.list({ datasetId: randomUUID() }, { after: null, limit: 5 });
+      assert.deepEqual(none, { entries: [], next: null });
     },
   },
   {
-    title: "thousands of results in one batch, and many batches at once, are all there",
+    title: "thousands of units in one batch, and many batches at once, are all stored",
     async run(subject) {
-      const plan = planRun({ total: 6_000 });
-      const hold = await subject.store.runs.begin(plan, living(subject));
+      const run = sampleRun();
+      const lease = await subject.store.runs.create(run, living(subject));
       const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, n) => from + n);
-      const batch = (from: number, to: number) => ({
-        results: range(from, to).map((n) => resultOf(n)),
-        scores: range(from, to).map((n) => scoreOf(n, "a")),
-      });
-      await hold.write(batch(0, 5_000));
-      await Promise.all(range(0, 50).map((n) => hold.write(batch(5_000 + n * 20, 5_020 + n * 20))));
-      const all = await readResults(subject, plan.id, 1_700);
-      assert.deepEqual(
-        all.map(({ result }) => result.index),
-        range(0, 6_000),
-      );
-      assert.ok(all.every(({ scores }) => scores.length === 1));
+      const batch = (from: number, to: number) => range(from, to).map((n) => sampleUnit(n));
+      await lease.write(batch(0, 5_000));
+      await Promise.all(range(0, 50).map((n) => lease.write(batch(5_000 + n * 20, 5_020 + n * 20))));
+      assert.deepEqual(await readIndexes(subject, run.id, 1_700), range(0, 6_000));
     },
   },
 ];

@@ -3,26 +3,25 @@ import type { Host } from "../../base/host.ts";
 import { readOwner, type ProcessOwner } from "../../base/process-owner.ts";
 import { RolloutError, type ErrorCode } from "../../base/rollout-error.ts";
 import type { DatasetRecord, DatasetTraits, DatasetVersion, NewItem, WriteWish } from "../dataset-store.ts";
-import type { RunPlan, StoredResult, StoredScore } from "../run-store.ts";
 import { readAll } from "../read-all.ts";
 import type { Store } from "../store.ts";
 
-/** What a case works with; the store may hold things of others. */
+/** The store under test. It may contain datasets and runs of other cases. */
 export interface StoreSubject {
   readonly store: Store;
   readonly host: Host;
-  /** Lets the store believe that so much time has passed. */
+  /** Moves the clock of the store forward. */
   readonly elapse: (ms: number) => Promise<void>;
 }
 
-/** One promise of the store contract, checked with `node:assert`. */
+/** One guarantee of the store contract, checked with `node:assert`. */
 export interface StoreCase {
-  /** A sentence about what holds. */
+  /** The guarantee, in one sentence. */
   readonly title: string;
   run(subject: StoreSubject): Promise<void>;
 }
 
-/** A name that nobody else has. */
+/** Returns a name that no other case uses. */
 export function newName(stem: string): string {
   return `${stem} ${randomUUID()}`;
 }
@@ -44,11 +43,11 @@ interface Change extends Partial<Omit<WriteWish, "datasetId">> {
   readonly remove?: readonly string[];
 }
 
-/** Puts and removes in one write. */
-export async function change({ store }: StoreSubject, datasetId: string, wish: Change): Promise<DatasetVersion> {
-  await using write = await store.datasets.openWrite({ datasetId, mode: "merge", note: null, ...wish });
-  if (wish.put) await write.put(wish.put);
-  if (wish.remove) await write.remove(wish.remove);
+/** Puts and removes items in one write. */
+export async function change({ store }: StoreSubject, datasetId: string, request: Change): Promise<DatasetVersion> {
+  await using write = await store.datasets.openWrite({ datasetId, mode: "merge", note: null, ...request });
+  if (request.put) await write.put(request.put);
+  if (request.remove) await write.remove(request.remove);
   return await write.commit();
 }
 
@@ -60,49 +59,12 @@ export async function readInputs({ store }: StoreSubject, datasetId: string, ver
   return items.map(({ id, input }) => [id, input]);
 }
 
-export function planRun(changes: Partial<RunPlan> = {}): RunPlan {
-  return {
-    id: randomUUID(),
-    kind: "dataset",
-    name: "a run",
-    datasetId: null,
-    datasetVersion: null,
-    total: 3,
-    identity: { target: "echo" },
-    metadata: {},
-    ...changes,
-  };
-}
-
-export function resultOf(index: number, changes: Partial<StoredResult> = {}): StoredResult {
-  return {
-    index,
-    itemId: `item-${index}`,
-    repeat: 1,
-    itemVersion: 1,
-    status: "succeeded",
-    input: { index },
-    output: [index],
-    error: null,
-    startedAt: 1_000 + index,
-    completedAt: 2_000 + index,
-    retryCount: 0,
-    traceId: null,
-    extra: {},
-    ...changes,
-  };
-}
-
-export function scoreOf(index: number, scorerId: string, changes: Partial<StoredScore> = {}): StoredScore {
-  return { index, scorerId, scorerName: scorerId, score: 0.5, reason: null, error: null, extra: {}, ...changes };
-}
-
-/** This process, which is alive. */
+/** This process. */
 export function living({ host }: StoreSubject): ProcessOwner {
   return readOwner(host);
 }
 
-/** A process of this machine that is no more. */
+/** A process of this machine that has ended. */
 export function dead({ host }: StoreSubject): ProcessOwner {
   return { ...readOwner(host), pid: 2 ** 30, startTicks: 1 };
 }
@@ -112,7 +74,7 @@ export function distant({ host }: StoreSubject): ProcessOwner {
   return { ...readOwner(host), hostname: `${host.hostname}-elsewhere` };
 }
 
-/** Tells a rejection with the given code from any other. */
+/** Returns a check for errors with a code. */
 export function hasCode(code: ErrorCode): (thrown: unknown) => boolean {
   return (thrown) => thrown instanceof RolloutError && thrown.code === code;
 }

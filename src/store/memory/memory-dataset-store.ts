@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { DatasetRecord, DatasetStore, DatasetTraits, DatasetWrite, WriteWish } from "../dataset-store.ts";
 import { encodeItem } from "../item-body.ts";
-import type { Page, PageWish } from "../store.ts";
+import type { Page, PageRequest } from "../store.ts";
 import { checkLimit, checkName, lostWriteError, takenError, unknownError } from "../store-error.ts";
 import { MemoryDataset } from "./memory-dataset.ts";
 
@@ -39,7 +39,7 @@ export class MemoryDatasetStore implements DatasetStore {
     return id === undefined ? null : this.#record(id);
   }
 
-  async list({ after, limit }: PageWish<string>): Promise<Page<DatasetRecord, string>> {
+  async list({ after, limit }: PageRequest<string>): Promise<Page<DatasetRecord, string>> {
     checkLimit(limit);
     const ids = new Map([...this.#kept].map(([id, { name }]) => [name, id]));
     const names = [...ids.keys()].filter((name) => after === null || compareBytes(name, after) > 0).sort(compareBytes);
@@ -99,7 +99,7 @@ export class MemoryDatasetStore implements DatasetStore {
     };
   }
 
-  async versions(datasetId: string, { after, limit }: PageWish) {
+  async versions(datasetId: string, { after, limit }: PageRequest) {
     checkLimit(limit);
     const { versions } = this.#get(datasetId).items;
     const entries = versions
@@ -113,7 +113,7 @@ export class MemoryDatasetStore implements DatasetStore {
     return this.#get(datasetId).items.versions[version] ?? null;
   }
 
-  async items(datasetId: string, version: number, wish: PageWish) {
+  async items(datasetId: string, version: number, wish: PageRequest) {
     checkLimit(wish.limit);
     return this.#get(datasetId).items.items(version, wish);
   }
@@ -126,7 +126,7 @@ export class MemoryDatasetStore implements DatasetStore {
     return this.#get(datasetId).items.history(itemId);
   }
 
-  async diff(datasetId: string, from: number, to: number, wish: PageWish) {
+  async diff(datasetId: string, from: number, to: number, wish: PageRequest) {
     checkLimit(wish.limit);
     return this.#get(datasetId).items.diff(from, to, wish);
   }

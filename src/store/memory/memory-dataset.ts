@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { DatasetItem, DatasetVersion, ItemChange, ItemEdition } from "../dataset-store.ts";
 import { emptyVersion } from "../empty-version.ts";
 import { decodeItem } from "../item-body.ts";
-import type { Page, PageWish } from "../store.ts";
+import type { Page, PageRequest } from "../store.ts";
 import { unknownVersionError } from "../store-error.ts";
 
 interface Edition {
@@ -39,7 +39,7 @@ export class MemoryDataset {
     return this.versions.at(-1) ?? emptyVersion(0);
   }
 
-  items(version: number, { after, limit }: PageWish): Page<DatasetItem> {
+  items(version: number, { after, limit }: PageRequest): Page<DatasetItem> {
     this.#checkVersion(version);
     return this.#page({ after, limit }, (entry) => itemAt(entry, version));
   }
@@ -61,7 +61,7 @@ export class MemoryDataset {
       .reverse();
   }
 
-  diff(from: number, to: number, wish: PageWish): Page<ItemChange> {
+  diff(from: number, to: number, wish: PageRequest): Page<ItemChange> {
     this.#checkVersion(from);
     this.#checkVersion(to);
     return this.#page(wish, (entry) => {
@@ -122,7 +122,7 @@ export class MemoryDataset {
     return place === undefined ? undefined : this.#entries[place];
   }
 
-  #page<T>({ after, limit }: PageWish, pick: (entry: Entry) => T | null): Page<T> {
+  #page<T>({ after, limit }: PageRequest, pick: (entry: Entry) => T | null): Page<T> {
     const entries: T[] = [];
     for (let place = (after ?? -1) + 1; place < this.#entries.length; place++) {
       const entry = this.#entries[place];

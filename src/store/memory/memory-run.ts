@@ -1,113 +1,137 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Host } from "../../base/host.ts";
 import type { ProcessOwner } from "../../base/process-owner.ts";
-import { isHolderAlive, lostError } from "../hold.ts";
-import type { ResultBatch, ResultStatus, ResultWithScores, RunEnd, RunHold, RunPlan, RunRecord } from "../run-store.ts";
-import type { Page, PageWish } from "../store.ts";
-import { groupUnits, putOver } from "../stored-unit.ts";
-import { decodeResult, decodeUnit, encodeUnit } from "../unit-body.ts";
+import type { RunChanges } from "../follow-run.ts";
+import { applyLease, isLeaseAlive, lostLeaseError } from "../lease.ts";
+import type { Run, Unit, UnitRow } from "../run.ts";
+import type { RunLease } from "../run-store.ts";
+import { toUnitRow } from "../unit-row.ts";
 
-/** Kept as JSON, so that nobody changes it from outside and it comes back as from any other store. */
-interface Unit {
-  /** Null without a result. */
-  readonly status: ResultStatus | null;
-  readonly text: string;
+/** A unit as JSON, so that callers cannot change it. */
+interface StoredUnit {
+  readonly seq: number;
+  readonly json: string;
+  /** Made when it is first read. */
+  row?: UnitRow;
 }
 
-type State = Omit<RunEnd, "status"> & Pick<RunRecord, "status" | "endedAt">;
+interface Lease {
+  readonly token: symbol;
+  readonly owner: ProcessOwner;
+  renewedAt: number;
+}
+
+const maxChanges = 500;
 
 /** One run in memory. */
 export class MemoryRun {
-  readonly no: number;
-  readonly #plan: string;
   readonly #id: string;
+  readonly #host: Host;
   readonly #clock: Clock;
-  readonly #createdAt: number;
-  // Holes are units without a result.
-  readonly #units: (Unit | undefined)[] = [];
-  #state: State;
-  #holder: ProcessOwner | null = null;
-  #beatAt = 0;
-  #token: symbol | null = null;
+  // By index, in the order in which they were last written.
+  readonly #units = new Map<number, StoredUnit>();
+  // Made when they are read, until the next write.
+  #rows: readonly UnitRow[] | null = null;
+  #json: string;
+  #lease: Lease | null = null;
+  #lastSeq = 0;
 
-  constructor(plan: RunPlan, no: number, clock: Clock) {
-    this.no = no;
-    this.#plan = JSON.stringify(plan);
-    this.#id = plan.id;
+  constructor(run: Run, host: Host, clock: Clock) {
+    this.#id = run.id;
+    this.#json = JSON.stringify(run);
+    this.#host = host;
     this.#clock = clock;
-    this.#createdAt = clock.now();
-    const counts = { succeeded: 0, failed: 0, error: null, summary: null };
-    this.#state = { status: "running", isFinished: false, endedAt: null, ...counts };
   }
 
-  record(host: Host): RunRecord {
-    const isHeld = this.#holder !== null && isHolderAlive(this.#holder, host, this.#clock.now() - this.#beatAt);
-    const plan = JSON.parse(this.#plan) as RunPlan;
-    return { ...plan, ...this.#state, isHeld, holder: this.#holder, createdAt: this.#createdAt };
+  get run(): Run {
+    return applyLease(JSON.parse(this.#json) as Run, this.livingOwner);
   }
 
-  /** Makes somebody its holder; who held it before loses it. */
-  hold(owner: ProcessOwner, host: Host): RunHold {
+  /** The owner of the lease if it is alive, else null. */
+  get livingOwner(): ProcessOwner | null {
+    if (this.#lease === null) return null;
+    const { owner, renewedAt } = this.#lease;
+    return isLeaseAlive(owner, this.#host, this.#clock.now() - renewedAt) ? owner : null;
+  }
+
+  /** Sorted by index. */
+  get rows(): readonly UnitRow[] {
+    this.#rows ??= Array.from(this.#units.values(), (unit) => (unit.row ??= toUnitRow(parse(unit)))).sort(
+      (one, other) => one.index - other.index,
+    );
+    return this.#rows;
+  }
+
+  /** Gives the run to an owner. An earlier lease becomes invalid. */
+  lease(owner: ProcessOwner): RunLease {
     const token = Symbol(this.#id);
-    this.#token = token;
-    this.#holder = owner;
-    this.#beatAt = this.#clock.now();
-    this.#state = { ...this.#state, status: "running", endedAt: null };
-    const fenced = async (work: () => void): Promise<void> => {
-      if (this.#token !== token) throw lostError(this.#id);
-      this.#beatAt = this.#clock.now();
+    this.#lease = { token, owner, renewedAt: this.#clock.now() };
+    const whileLeased = async (work: () => void): Promise<void> => {
+      if (this.#lease?.token !== token) throw lostLeaseError(this.#id);
       work();
     };
+    const store = (run: Run): void => void (this.#json = JSON.stringify(run));
+    const renew = (run: Run | undefined): void => {
+      if (this.#lease !== null) this.#lease.renewedAt = this.#clock.now();
+      if (run !== undefined) store(run);
+    };
+    const end = (run: Run): void => {
+      store(run);
+      this.release();
+    };
     return {
-      run: this.record(host),
-      beat: () => fenced(() => {}),
-      write: (batch) => fenced(() => this.#write(batch)),
-      forget: (indexes) => fenced(() => indexes.forEach((index) => (this.#units[index] = undefined))),
-      end: (end) => fenced(() => this.#end(end)),
+      run: this.run,
+      renew: (run) => whileLeased(() => renew(run)),
+      write: (units) => whileLeased(() => this.#write(units)),
+      remove: (indexes) => whileLeased(() => this.#remove(indexes)),
+      end: (run) => whileLeased(() => end(run)),
     };
   }
 
-  /** Makes it nobody's. */
+  /** Marks an ended run as running again, for a new lease. */
+  reopen(): void {
+    this.#json = JSON.stringify({ ...this.run, status: "running", endedAt: null });
+  }
+
+  /** Makes every lease invalid. */
   release(): void {
-    this.#token = null;
-    this.#holder = null;
+    this.#lease = null;
   }
 
-  results({ after, limit }: PageWish): Page<ResultWithScores> {
-    return this.#page(after, limit, ({ text }, index, status) => decodeResult(index, status, text));
+  unitAt(index: number): Unit | null {
+    const unit = this.#units.get(index);
+    return unit === undefined ? null : parse(unit);
   }
 
-  outcomes({ after, limit }: PageWish): Page<{ index: number; status: ResultStatus }> {
-    return this.#page(after, limit, (_, index, status) => ({ index, status }));
+  unitOf(key: string): Unit | null {
+    const row = this.rows.find((each) => each.key === key);
+    return row === undefined ? null : this.unitAt(row.index);
   }
 
-  #write(batch: ResultBatch): void {
-    const encoded = groupUnits(batch).map((unit) => {
-      const known = this.#units[unit.index];
-      const whole = known ? putOver(decodeUnit(unit.index, known.status, known.text), unit) : unit;
-      return { index: unit.index, status: whole.result?.status ?? null, text: encodeUnit(whole) };
-    });
-    // All or nothing: what JSON cannot hold has thrown by now.
-    for (const { index, status, text } of encoded) {
-      while (this.#units.length < index) this.#units.push(undefined);
-      this.#units[index] = { status, text };
+  changes(afterSeq: number): RunChanges {
+    // Most calls find nothing new.
+    const stored = afterSeq < this.#lastSeq ? [...this.#units.values()] : [];
+    const changed = stored.filter(({ seq }) => seq > afterSeq).slice(0, maxChanges);
+    const units = changed.map((unit) => ({ seq: unit.seq, unit: parse(unit) }));
+    return { run: this.run, units, hasMore: units.length === maxChanges, lastSeq: this.#lastSeq };
+  }
+
+  #remove(indexes: readonly number[]): void {
+    this.#rows = null;
+    for (const index of indexes) this.#units.delete(index);
+  }
+
+  #write(units: readonly Unit[]): void {
+    // A value that has no JSON throws here, before anything is stored.
+    const encoded = units.map((unit) => [unit.index, JSON.stringify(unit)] as const);
+    this.#rows = null;
+    for (const [index, json] of encoded) {
+      this.#units.delete(index);
+      this.#units.set(index, { seq: ++this.#lastSeq, json });
     }
   }
+}
 
-  #end({ status, isFinished, succeeded, failed, error, summary }: RunEnd): void {
-    const word = JSON.parse(JSON.stringify({ succeeded, failed, error, summary })) as Omit<RunEnd, "status">;
-    this.#state = { ...word, status, isFinished, endedAt: this.#clock.now() };
-    this.release();
-  }
-
-  #page<T>(after: number | null, limit: number, pick: (unit: Unit, index: number, status: ResultStatus) => T): Page<T> {
-    const entries: T[] = [];
-    for (let index = (after ?? -1) + 1; index < this.#units.length; index++) {
-      const unit = this.#units[index];
-      if (unit === undefined || unit.status === null) continue;
-      entries.push(pick(unit, index, unit.status));
-      if (entries.length === limit) return { entries, next: index };
-    }
-    return { entries, next: null };
-  }
+function parse({ json }: StoredUnit): Unit {
+  return JSON.parse(json) as Unit;
 }

@@ -2,7 +2,7 @@ import type { OpenStoreOptions, Store } from "../store.ts";
 import { MemoryDatasetStore } from "./memory-dataset-store.ts";
 import { MemoryRunStore } from "./memory-run-store.ts";
 
-/** A store that lives as long as the process and that nobody else sees. */
+/** Opens a store in the memory of this process. */
 export function openMemoryStore({ host, clock }: Pick<OpenStoreOptions, "host" | "clock">): Store {
   return {
     location: "memory:",

@@ -4,8 +4,9 @@ import type { OpenStoreOptions, Store } from "../store.ts";
 import { openPostgresDatabase } from "./postgres-database.ts";
 
 /** Opens the store in a PostgreSQL database. */
-export async function openPostgresStore({ location, host, access }: OpenStoreOptions): Promise<Store> {
-  return openSqlStore(await openPostgresDatabase(location, withoutPassword(location)), host, access);
+export async function openPostgresStore(options: OpenStoreOptions): Promise<Store> {
+  const { location } = options;
+  return openSqlStore(await openPostgresDatabase(location, withoutPassword(location)), options);
 }
 
 function withoutPassword(location: string): string {
@@ -13,7 +14,7 @@ function withoutPassword(location: string): string {
   try {
     url = new URL(location);
   } catch {
-    throw new RolloutError("usage_invalid", "the address of the store is no URL", {
+    throw new RolloutError("usage_invalid", "the address of the store is not a valid URL", {
       hint: "postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password percent-encoded",
     });
   }

@@ -8,33 +8,31 @@ const dialect: SqlDialect = {
   now: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
   forUpdate: " FOR UPDATE",
   serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-  counter: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-  place: "BIGINT PRIMARY KEY",
   name: 'TEXT COLLATE "C"',
-  quote: "to_json",
-  // Not `to_regclass`, which may not see what another process made a moment ago.
+  integers: "SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST(? AS JSON)) AS value",
+  // Not `to_regclass`, which may miss tables that another process created a moment ago.
   findSchema:
     "SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = 'rollout_schema' AND schemaname = ANY (current_schemas(false))",
   lockSchema: "SELECT pg_advisory_xact_lock(727655868)",
 };
 
-const connectLimitMs = 15_000;
-const mostConnections = 8;
+const connectTimeoutMs = 15_000;
+const maxConnections = 8;
 
 /** Opens a pool of connections to a database. */
 export async function openPostgresDatabase(url: string, location: string): Promise<SqlDatabase> {
   const pool = new Pool({
     connectionString: url,
-    max: mostConnections,
-    connectionTimeoutMillis: connectLimitMs,
+    max: maxConnections,
+    connectionTimeoutMillis: connectTimeoutMs,
     application_name: "rollout",
     types: {
       getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)),
     },
   });
-  // A connection that breaks while nobody uses it is replaced by the next one that is asked for.
+  // The pool replaces an idle connection that breaks.
   pool.on("error", () => {});
-  // One that breaks in use fails the query that waits, or the next one.
+  // A connection that breaks in use fails the current query, or the next one.
   pool.on("connect", (client) => client.on("error", () => {}));
   let isClosed = false;
 
@@ -59,7 +57,7 @@ export async function openPostgresDatabase(url: string, location: string): Promi
     location,
     dialect,
     read: (work) => transact("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work),
-    write: (work, size) => transact("BEGIN", size === "bulk" ? planningAnew(work) : work),
+    write: (work, size) => transact("BEGIN", size === "bulk" ? withFreshPlans(work) : work),
     async [Symbol.asyncDispose]() {
       if (isClosed) return;
       isClosed = true;
@@ -68,8 +66,8 @@ export async function openPostgresDatabase(url: string, location: string): Promi
   };
 }
 
-// Each statement is planned for the tables as they are then: a plan for empty ones is no good once they have grown.
-function planningAnew<T>(work: (session: SqlSession) => Promise<T>): (session: SqlSession) => Promise<T> {
+// Plans each statement for the tables as they are then: a plan made for empty tables is slow once they have grown.
+function withFreshPlans<T>(work: (session: SqlSession) => Promise<T>): (session: SqlSession) => Promise<T> {
   return async (session) => {
     await session.run("SET LOCAL plan_cache_mode = force_custom_plan");
     return work(session);

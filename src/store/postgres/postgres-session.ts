@@ -38,12 +38,13 @@ export class PostgresSession implements SqlSession {
   }
 }
 
-// PostgreSQL has no NUL in its texts, and what we write has none; what is only looked for is then not there.
+// PostgreSQL texts cannot contain NUL. JSON escapes it, so only names and keys are affected.
 function withoutNul(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNul);
   return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;
 }
 
-// One statement cannot write a row twice.
+// A statement cannot write the same row twice.
 function lastOfEach(rows: readonly (readonly SqlValue[])[], keyLength: number): readonly (readonly SqlValue[])[] {
   const byKey = new Map(rows.map((row) => [row.slice(0, keyLength).join("\0"), row]));
   return byKey.size === rows.length ? rows : [...byKey.values()];

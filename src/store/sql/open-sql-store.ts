@@ -1,14 +1,16 @@
-import type { Host } from "../../base/host.ts";
-import type { Store } from "../store.ts";
-import { checkSchema, migrate } from "./migrate.ts";
+import type { OpenStoreOptions, Store } from "../store.ts";
+import { checkSchema, createSchema } from "./prepare-schema.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 import { openSqlDatasetStore } from "./sql-dataset-store.ts";
 import { openSqlRunStore } from "./sql-run-store.ts";
 
-/** A store on a database, which it owns from now on, also when it rejects. */
-export async function openSqlStore(database: SqlDatabase, host: Host, access: "write" | "read"): Promise<Store> {
+/** Opens a store on a database. The store disposes of the database, also if it cannot be opened. */
+export async function openSqlStore(
+  database: SqlDatabase,
+  { host, clock, access }: Omit<OpenStoreOptions, "location">,
+): Promise<Store> {
   try {
-    await (access === "read" ? checkSchema(database) : migrate(database));
+    await (access === "read" ? checkSchema(database) : createSchema(database));
   } catch (error) {
     await database[Symbol.asyncDispose]();
     throw error;
@@ -16,7 +18,7 @@ export async function openSqlStore(database: SqlDatabase, host: Host, access: "w
   return {
     location: database.location,
     datasets: openSqlDatasetStore(database, host),
-    runs: openSqlRunStore(database, host),
+    runs: openSqlRunStore(database, host, clock),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };
 }

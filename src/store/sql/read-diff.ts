@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { ItemChange } from "../dataset-store.ts";
-import type { Page, PageWish } from "../store.ts";
+import type { Page, PageRequest } from "../store.ts";
 import { checkVersion, datasetRow, itemColumns, toItem, type ItemRow } from "./dataset-rows.ts";
 import type { SqlDatabase, SqlSession } from "./sql-database.ts";
 
@@ -17,7 +17,7 @@ const windowSize = 5_000;
 export async function readDiff(
   database: SqlDatabase,
   versions: Versions,
-  { after, limit }: PageWish,
+  { after, limit }: PageRequest,
 ): Promise<Page<ItemChange>> {
   const entries: ItemChange[] = [];
   let position = after ?? -1;

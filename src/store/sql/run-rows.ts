@@ -1,65 +1,59 @@
 import type { Host } from "../../base/host.ts";
-import { parseOwner } from "../../base/process-owner.ts";
-import { isHolderAlive } from "../hold.ts";
-import type { ResultStatus, RunEnd, RunPlan, RunRecord, StoredRunStatus } from "../run-store.ts";
+import { parseOwner, type ProcessOwner } from "../../base/process-owner.ts";
+import { applyLease, isLeaseAlive } from "../lease.ts";
+import type { Run } from "../run.ts";
 import { unknownError } from "../store-error.ts";
-import type { SqlDialect, SqlSession } from "./sql-database.ts";
+import type { SqlDialect, SqlSession, SqlValue } from "./sql-database.ts";
 
 export interface RunRow {
-  readonly no: number;
-  readonly plan: string;
-  readonly status: StoredRunStatus;
-  readonly is_finished: number;
-  readonly last_word: string | null;
-  readonly holder: string | null;
+  readonly id: string;
   readonly created_at: number;
-  readonly ended_at: number | null;
-  /** How long ago the holder gave its last sign. */
-  readonly silent_ms: number;
+  readonly run: string;
+  readonly lease_owner: string | null;
+  /** The time since the lease was renewed. */
+  readonly lease_age_ms: number;
+  readonly last_seq: number;
 }
-
-export interface UnitRow {
-  readonly idx: number;
-  readonly status: ResultStatus;
-  readonly body: string;
-}
-
-// So many places each run has; the rest of 63 bits counts runs.
-const placesOfRun = 2n ** 32n;
-
-/** Where a unit stands in the table of all: one number as the only key, so that one small commit touches one page. */
-export function placeOf(runNo: number, index: number): bigint {
-  return BigInt(runNo) * placesOfRun + BigInt(index);
-}
-
-/** The index that a row's place tells, in SQL. */
-export const indexOfPlace = `(place & ${placesOfRun - 1n})`;
 
 export function runColumns({ now }: SqlDialect): string {
-  return `no, plan, status, is_finished, last_word, holder, created_at, ended_at, ${now} - beat_at AS silent_ms`;
+  return `id, created_at, run, lease_owner, ${now} - lease_renewed_at AS lease_age_ms, last_seq`;
 }
 
-/** The row of a run; rejects with `not_found` when there is none. */
-export async function runRow(session: SqlSession, dialect: SqlDialect, id: string, lock = ""): Promise<RunRow> {
+/** Returns the row of a run. Rejects with `not_found` if there is none. */
+export async function readRunRow(session: SqlSession, dialect: SqlDialect, id: string, lock = ""): Promise<RunRow> {
   const sql = `SELECT ${runColumns(dialect)} FROM rollout_runs WHERE id = ? AND is_removed = 0${lock}`;
   const [row] = await session.rows<RunRow>(sql, [id]);
   if (!row) throw unknownError("run", id);
   return row;
 }
 
-const noWord: Omit<RunEnd, "status" | "isFinished"> = { succeeded: 0, failed: 0, error: null, summary: null };
+/** Rejects with `not_found` if there is no such run. */
+export async function checkRun(session: SqlSession, id: string): Promise<void> {
+  const rows = await session.rows("SELECT 1 FROM rollout_runs WHERE id = ? AND is_removed = 0", [id]);
+  if (rows.length === 0) throw unknownError("run", id);
+}
 
-export function toRun(row: RunRow, host: Host): RunRecord {
-  const holder = row.holder === null ? null : parseOwner(row.holder);
-  const word = row.last_word === null ? noWord : (JSON.parse(row.last_word) as typeof noWord);
-  return {
-    ...(JSON.parse(row.plan) as RunPlan),
-    ...word,
-    status: row.status,
-    isFinished: row.is_finished === 1,
-    isHeld: holder !== null && isHolderAlive(holder, host, row.silent_ms),
-    holder,
-    createdAt: row.created_at,
-    endedAt: row.ended_at,
-  };
+/** Returns the highest number given to a unit of the run. The run's row counts those of removed units. */
+export async function readLastSeq(session: SqlSession, { id, last_seq }: RunRow): Promise<number> {
+  const sql = "SELECT max(seq) AS seq FROM rollout_units WHERE run_id = ?";
+  const [row] = await session.rows<{ seq: number | null }>(sql, [id]);
+  return Math.max(last_seq, row?.seq ?? 0);
+}
+
+/** Columns of `rollout_runs` that a run sets, in the order of `valuesOf`. */
+export const runValueColumns = ["kind", "name", "status", "dataset_id", "tags", "run"] as const;
+
+export function valuesOf(run: Run): readonly SqlValue[] {
+  // A run has at most one dataset of the store.
+  const datasetId = run.datasets.find(({ id }) => id !== null)?.id ?? null;
+  return [run.kind, run.name, run.status, datasetId, JSON.stringify(run.tags), JSON.stringify(run)];
+}
+
+export function livingOwner({ lease_owner, lease_age_ms }: RunRow, host: Host): ProcessOwner | null {
+  const owner = lease_owner === null ? null : parseOwner(lease_owner);
+  return owner !== null && isLeaseAlive(owner, host, lease_age_ms) ? owner : null;
+}
+
+export function toRun(row: RunRow, host: Host): Run {
+  return applyLease(JSON.parse(row.run) as Run, livingOwner(row, host));
 }

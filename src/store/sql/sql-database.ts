@@ -1,63 +1,49 @@
 export type SqlValue = string | number | bigint | null;
 
-/** Many rows that go into one table; a row whose key is there already does what `onConflict` says. */
+/** Rows to insert into one table. */
 export interface Insert {
   readonly table: string;
   readonly columns: Readonly<Record<string, "bigint" | "text" | "double precision">>;
-  /** So many of the first columns are the key. */
+  /** The number of leading columns that are the key. */
   readonly keyLength: number;
+  /** The clause for a row whose key exists. */
   readonly onConflict: string;
 }
 
-/** A question that has an answer, or none. */
-export interface Condition {
-  readonly sql: string;
-  readonly values: readonly SqlValue[];
-}
-
-/** Statements inside one transaction. Places of values are written `?`, whatever the engine calls them. */
+/** Statements inside one transaction. Parameters are written `?` for every engine. */
 export interface SqlSession {
-  /** The caller knows the shape of the rows it asks for. */
+  /** The caller knows the shape of the rows. */
   rows<Row>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
-  /** How many rows it changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, values?: readonly SqlValue[]): Promise<number>;
-  /** How many rows it wrote. Of two rows with one key the last one counts. */
+  /** Returns the number of written rows. Of two rows with the same key the last one counts. */
   insert(into: Insert, rows: readonly (readonly SqlValue[])[]): Promise<number>;
 }
 
-/** What the engines spell differently. */
+/** The differences between the SQL engines. */
 export interface SqlDialect {
-  /** Milliseconds since the epoch, by the clock that all who use the store share. */
+  /** Milliseconds since the epoch, by a clock that all processes using the store share. */
   readonly now: string;
-  /** Ends a `SELECT` whose rows nobody else may change before the transaction is over. */
+  /** Ends a `SELECT` whose rows stay locked until the end of the transaction. */
   readonly forUpdate: string;
   /** The type of a key that counts up by itself. */
   readonly serial: string;
-  /** The same where a number may come back once the rows with the highest ones are gone. */
-  readonly counter: string;
-  /** The type of a key that is a whole number of up to 63 bits. */
-  readonly place: string;
   /** The type of a text that is sorted by its bytes. */
   readonly name: string;
-  /** The function that gives the JSON of a text or a number. */
-  readonly quote: string;
-  /** Has a row when the store was set up before. */
+  /** A subquery with one row for each integer of a JSON array, which is its parameter. */
+  readonly integers: string;
+  /** Returns a row if the store has tables. */
   readonly findSchema: string;
-  /** Lets no other process set up the store meanwhile; empty when a transaction does. */
+  /** Keeps other processes from creating the tables at the same time; empty if a transaction does. */
   readonly lockSchema: string;
 }
 
-/** The seam between what every SQL store does and the engine that does it. */
+/** An SQL engine, as every SQL store uses it. */
 export interface SqlDatabase extends AsyncDisposable {
   readonly location: string;
   readonly dialect: SqlDialect;
-  /** All that `work` reads is of one moment. */
+  /** Everything that `work` reads is of one moment. */
   read<T>(work: (session: SqlSession) => Promise<T>): Promise<T>;
-  /** All that `work` does is done, or nothing; it is done when this resolves. `bulk` is for work that may touch very many rows. */
+  /** Commits all of `work` or nothing. `bulk`: it may change very many rows. */
   write<T>(work: (session: SqlSession) => Promise<T>, size?: "bulk"): Promise<T>;
-  /**
-   * A transaction of one statement, for an engine in our own thread: when it returns, the rows are in because the condition
-   * has an answer, or false says that nothing was done, for whatever reason, and that `write` can tell which.
-   */
-  tryInsert?(into: Insert, rows: readonly (readonly SqlValue[])[], condition: Condition): boolean;
 }

@@ -1,15 +1,13 @@
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { readLogBytes, reachesInLog } from "./log-reach.ts";
 import type { Turns } from "./turns.ts";
 
-// Small commits write the same pages again and again: a longer log has far fewer pages to carry over for each commit.
-const worthAThreadBytes = 32 << 20;
-// Written over from its beginning a log needs no new room, which syncs would wait for; one that is much longer is cut off.
-const longestKeptBytes = 4 * worthAThreadBytes;
+// Small commits write the same pages again and again: the longer the log, the fewer pages per commit have to be copied.
+const minLogBytes = 32 << 20;
 
-// As text: a worker's file would have to be found in the bundle. Whoever else reads the log keeps it from beginning anew,
-// and is not waited for: the next round does it.
+// As text: the file of a worker would have to be found inside the bundle. The timeout is short, because a reader that keeps
+// the log from being cut is not waited for.
 const code = `
 const { parentPort, workerData } = require("node:worker_threads");
 const { DatabaseSync } = require("node:sqlite");
@@ -21,12 +19,12 @@ parentPort.on("message", (mode) => {
 });
 `;
 
-/** Carries a write-ahead log that has grown over to its database in a thread of its own: the syncs it takes hold nobody. */
+/** Copies a large write-ahead log to its database and cuts it, in another thread, so that the syncs block no one. */
 export class Checkpointer {
   readonly #path: string;
   readonly #log: string;
   readonly #writes: Turns;
-  #worthAtBytes = worthAThreadBytes;
+  #startAtBytes = minLogBytes;
   #running: Promise<void> | null = null;
   #isClosed = false;
 
@@ -36,42 +34,45 @@ export class Checkpointer {
     this.#writes = writes;
   }
 
-  /** To be called now and then; begins its work when there is enough of it. */
-  look(): void {
-    if (this.#isClosed || this.#running !== null || !reachesInLog(this.#log, this.#worthAtBytes)) return;
-    this.#running = this.#work().then((beginsAnew) => {
+  /** Starts a checkpoint if the log is large enough. Call it after each sync. */
+  check(): void {
+    if (this.#isClosed || this.#running !== null || logBytes(this.#log) < this.#startAtBytes) return;
+    this.#running = this.#work().then((isCut) => {
       this.#running = null;
-      this.#worthAtBytes = worthAThreadBytes + (beginsAnew ? 0 : readLogBytes(this.#log));
+      this.#startAtBytes = minLogBytes + (isCut ? 0 : logBytes(this.#log));
     });
   }
 
-  /** Lets what is under way come to its end, and begins nothing more. */
+  /** Waits for a running checkpoint, and starts no more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#running;
   }
 
-  // Most of it while others write, and most of what they wrote meanwhile; the little that is left while nobody does: only
-  // then the log begins anew.
+  // Most of the log is copied while others write, then most of what they wrote meanwhile. The rest is copied while no one
+  // writes: only then the log can be cut.
   async #work(): Promise<boolean> {
     const thread = new Worker(code, { eval: true, workerData: this.#path });
-    const over = once(thread, "exit");
-    const checkpoint = async (mode: "PASSIVE" | "RESTART" | "TRUNCATE"): Promise<boolean> => {
+    const exit = once(thread, "exit");
+    const checkpoint = async (mode: "PASSIVE" | "TRUNCATE"): Promise<boolean> => {
       thread.postMessage(mode, []);
-      const [isDone] = (await Promise.race([once(thread, "message"), over])) as [unknown];
+      const [isDone] = (await Promise.race([once(thread, "message"), exit])) as [unknown];
       return isDone === true;
     };
     try {
       for (let round = 0; round < 2; round++) await checkpoint("PASSIVE");
-      const last = readLogBytes(this.#log) > longestKeptBytes ? "TRUNCATE" : "RESTART";
-      const beginsAnew = await this.#writes.take(() => checkpoint(last));
+      const isCut = await this.#writes.take(() => checkpoint("TRUNCATE"));
       thread.postMessage("end", []);
-      await over;
-      return beginsAnew;
+      await exit;
+      return isCut;
     } catch {
-      // What it cannot do now, it does when the log has grown further.
+      // Tried again when the log has grown further.
       await thread.terminate();
       return false;
     }
   }
+}
+
+function logBytes(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -10,26 +10,26 @@ interface Meaning {
   readonly transient?: boolean;
 }
 
-// The primary result codes of SQLite that a person can do something about.
+// Primary result codes of SQLite that a user can do something about.
 const meanings: Readonly<Record<number, Meaning>> = {
   1: {
     code: "io_failed",
-    text: "has tables that this version of rollout cannot read",
-    hint: "an older store is brought up to date by a command that writes to it; a newer one needs a newer rollout",
+    text: "has tables that this rollout cannot read",
+    hint: "another program may have changed them; name another store with --store",
   },
-  3: { code: "io_failed", text: "may not be read or written", hint: "look at the permissions of the file" },
-  5: { code: "io_failed", text: "is busy: another process has been writing for too long", transient: true },
-  6: { code: "io_failed", text: "is busy: another process has been writing for too long", transient: true },
-  8: { code: "io_failed", text: "can only be read", hint: "look at the permissions of the file and its directory" },
-  10: { code: "io_failed", text: "cannot be read or written: the disk reports an error" },
+  3: { code: "io_failed", text: "cannot be accessed: permission denied", hint: "check the permissions of the file" },
+  5: { code: "io_failed", text: "is busy: another process has been writing to it for too long", transient: true },
+  6: { code: "io_failed", text: "is busy: another process has been writing to it for too long", transient: true },
+  8: { code: "io_failed", text: "is read-only", hint: "check the permissions of the file and its directory" },
+  10: { code: "io_failed", text: "cannot be read or written: the disk reported an error" },
   11: {
     code: "io_failed",
     text: "is damaged",
-    hint: "restore it from a copy; `sqlite3 FILE .recover` may save the rest",
+    hint: "restore a backup, or try `sqlite3 FILE .recover`",
   },
-  13: { code: "io_failed", text: "cannot grow: the disk is full", hint: "make room; what was written before is kept" },
-  14: { code: "io_failed", text: "cannot be opened", hint: "look whether its directory exists and may be written to" },
-  26: { code: "config_invalid", text: "is no SQLite database", hint: "name another file with --store" },
+  13: { code: "io_failed", text: "cannot grow: the disk is full", hint: "free some space; stored data is kept" },
+  14: { code: "io_failed", text: "cannot be opened", hint: "check that its directory exists and is writable" },
+  26: { code: "config_invalid", text: "is not an SQLite database", hint: "name another file with --store" },
 };
 
 /** True when another connection is writing. */
@@ -37,12 +37,12 @@ export function isBusy(thrown: unknown): boolean {
   return busyCodes.includes(primaryCodeOf(thrown) ?? 0);
 }
 
-/** True when SQLite may not write what it needs beside the file. */
+/** True when SQLite cannot write the files it needs beside the database. */
 export function isRefused(thrown: unknown): boolean {
   return refusedCodes.includes(primaryCodeOf(thrown) ?? 0);
 }
 
-/** What SQLite threw, in the words of the house. */
+/** Turns an error of SQLite into a `RolloutError`. */
 export function sqliteError(thrown: unknown, location: string): unknown {
   const primary = primaryCodeOf(thrown);
   if (primary === undefined) return thrown;

@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Condition, Insert, SqlSession, SqlValue } from "../sql/sql-database.ts";
+import type { Insert, SqlSession, SqlValue } from "../sql/sql-database.ts";
 import { sqliteError } from "./sqlite-error.ts";
 
-// So many rows go with one statement: beyond that there is nothing to gain.
-export const mostRows = 16;
+// More rows per statement are not faster.
+const maxRowsPerStatement = 16;
 
-interface Question {
+interface Query {
   readonly statement: StatementSync;
   readonly names: readonly string[];
 }
@@ -15,8 +15,7 @@ export class SqliteSession implements SqlSession {
   readonly #connection: DatabaseSync;
   readonly #location: string;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #questions = new Map<string, Question>();
-  readonly #conditional = new Map<string, StatementSync>();
+  readonly #queries = new Map<string, Query>();
   readonly #inserts = new Map<Insert, string[]>();
 
   constructor(connection: DatabaseSync, location: string) {
@@ -26,7 +25,7 @@ export class SqliteSession implements SqlSession {
 
   async rows<Row>(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     return this.#call(() => {
-      const { statement, names } = this.#ask(sql);
+      const { statement, names } = this.#prepareQuery(sql);
       const rows = statement.all(...values) as unknown as SqlValue[][];
       return rows.map((row) => toObject(names, row) as Row);
     });
@@ -39,8 +38,8 @@ export class SqliteSession implements SqlSession {
   async insert(into: Insert, rows: readonly (readonly SqlValue[])[]): Promise<number> {
     return this.#call(() => {
       let written = 0;
-      for (let at = 0; at < rows.length; at += mostRows) {
-        const some = rows.slice(at, at + mostRows);
+      for (let at = 0; at < rows.length; at += maxRowsPerStatement) {
+        const some = rows.slice(at, at + maxRowsPerStatement);
         const statement = this.#prepare(this.#insertOf(into, some.length));
         written += Number(statement.run(...some.flat()).changes);
       }
@@ -48,23 +47,11 @@ export class SqliteSession implements SqlSession {
     });
   }
 
-  /** Inserts rows in a transaction of their own if the condition has an answer, false otherwise; throws what SQLite throws. */
-  insertIf(into: Insert, rows: readonly (readonly SqlValue[])[], condition: Condition): boolean {
-    const key = `${into.table} ${rows.length} ${condition.sql}`;
-    let statement = this.#conditional.get(key);
-    if (statement === undefined) {
-      const sql = `INSERT INTO ${into.table} (${columnsOf(into)}) SELECT * FROM (VALUES ${placesOf(into, rows.length)})
-        WHERE EXISTS (${condition.sql})`;
-      this.#conditional.set(key, (statement = this.#connection.prepare(sql)));
-    }
-    return statement.run(...rows.flat(), ...condition.values).changes !== 0;
-  }
-
   #insertOf(into: Insert, count: number): string {
     let known = this.#inserts.get(into);
     if (known === undefined) this.#inserts.set(into, (known = []));
     return (known[count] ??=
-      `INSERT INTO ${into.table} (${columnsOf(into)}) VALUES ${placesOf(into, count)} ${into.onConflict}`);
+      `INSERT INTO ${into.table} (${columnsOf(into)}) VALUES ${parametersOf(into, count)} ${into.onConflict}`);
   }
 
   #prepare(sql: string): StatementSync {
@@ -73,14 +60,14 @@ export class SqliteSession implements SqlSession {
     return statement;
   }
 
-  #ask(sql: string): Question {
-    const known = this.#questions.get(sql);
+  #prepareQuery(sql: string): Query {
+    const known = this.#queries.get(sql);
     if (known) return known;
     const statement = this.#connection.prepare(sql);
     statement.setReturnArrays(true);
-    const question = { statement, names: statement.columns().map(({ name }) => name) };
-    this.#questions.set(sql, question);
-    return question;
+    const query = { statement, names: statement.columns().map(({ name }) => name) };
+    this.#queries.set(sql, query);
+    return query;
   }
 
   #call<T>(work: () => T): T {
@@ -96,14 +83,14 @@ function columnsOf({ columns }: Insert): string {
   return Object.keys(columns).join(", ");
 }
 
-function placesOf({ columns }: Insert, count: number): string {
+function parametersOf({ columns }: Insert, count: number): string {
   const row = `(${Object.keys(columns)
     .map(() => "?")
     .join(", ")})`;
   return Array(count).fill(row).join(", ");
 }
 
-// The objects that SQLite's own binding makes are tables of hashes, which cost as much to read as the query itself.
+// The objects that node:sqlite returns are in dictionary mode: reading them costs as much as the query itself.
 function toObject(names: readonly string[], row: readonly SqlValue[]): Record<string, SqlValue> {
   const object: Record<string, SqlValue> = {};
   for (let at = 0; at < names.length; at++) object[names[at] as string] = row[at] as SqlValue;

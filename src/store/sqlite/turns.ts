@@ -1,19 +1,11 @@
-/** Lets work on one connection happen one after the other. */
+/** Runs work on one connection one after the other. */
 export class Turns {
   #last: Promise<unknown> = Promise.resolve();
-  #open = 0;
 
-  /** Nothing is under way, nor waits. */
-  get isFree(): boolean {
-    return this.#open === 0;
-  }
-
-  /** Runs the work when all that was given before is over. */
+  /** Runs the work after all earlier work has settled. */
   take<T>(work: () => Promise<T>): Promise<T> {
-    this.#open++;
     const turn = this.#last.then(work);
-    const leave = (): void => void this.#open--;
-    this.#last = turn.then(leave, leave);
+    this.#last = turn.catch(() => {});
     return turn;
   }
 }

@@ -5,10 +5,10 @@ import type { Clock, Timer } from "../../base/clock.ts";
 const sync = promisify(fdatasync);
 const closeFile = promisify(close);
 
-// With the sync itself, what was committed is on the disk within 50 ms of an unhurried one.
+// Together with the sync itself, a commit is on disk within about 50 ms.
 const delayMs = 25;
 
-/** Brings commits to the disk soon after they were made, outside of the thread that made them. */
+/** Syncs commits to disk soon after they were made, without blocking this thread. */
 export class WalSyncer {
   readonly #path: string;
   readonly #clock: Clock;
@@ -25,18 +25,18 @@ export class WalSyncer {
     this.#onSynced = onSynced;
   }
 
-  /** Throws what kept an earlier commit from the disk: what is written after that would stand on nothing. */
+  /** Throws the error of an earlier sync that failed: commits after it would not survive a power failure. */
   check(): void {
     if (this.#failure) throw this.#failure.error;
   }
 
-  /** Something was committed. */
+  /** Call it after each commit. */
   touch(): void {
     this.#isDirty = true;
     if (this.#running === undefined) this.#timer ??= this.#clock.startTimer(delayMs, () => void this.flush());
   }
 
-  /** Resolves when all that was committed before is on the disk, or cannot be. */
+  /** Resolves when all earlier commits are on disk, or the sync failed. */
   async flush(): Promise<void> {
     this.#timer?.clear();
     this.#timer = undefined;
@@ -55,7 +55,7 @@ export class WalSyncer {
   async #syncOnce(): Promise<void> {
     this.#isDirty = false;
     try {
-      // The file stays the same for as long as a connection is open; it has no locks that closing could take away.
+      // The file stays the same while a connection is open. It has no locks that closing it could release.
       this.#file ??= openSync(this.#path, "r");
       await sync(this.#file);
       this.#onSynced();

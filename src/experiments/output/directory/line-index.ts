@@ -37,8 +37,8 @@ export async function openLineIndex(path: string, keyOf: (members: RawMembers) =
   };
 }
 
-/** Reads lines by where they begin, and holds a part of the file around the last one. */
-function lineReader(file: FileHandle): (offset: number) => Promise<string> {
+/** Returns a function that reads the line at an offset. It keeps a part of the file around the last one in memory. */
+export function lineReader(file: FileHandle): (offset: number) => Promise<string> {
   let start = 0;
   let held: Buffer = Buffer.alloc(0);
   const find = (offset: number): string | null => {

@@ -1,18 +1,21 @@
-import type { ResultWithScores } from "../../../store/run-store.ts";
+import type { Unit } from "../../../store/run.ts";
 import type { Store } from "../../../store/store.ts";
 
 const pageSize = 200;
 
-/** Finds results by their places, which come in order: a page is read once, and the next one takes its place. */
-export function findInPages(store: Store, runId: string): (index: number) => Promise<ResultWithScores | null> {
-  let from = -1;
-  let page = new Map<number, ResultWithScores>();
+/** Finds units by index. Indexes are asked for in ascending order, so that one page is held at a time. */
+export function findInPages(store: Store, runId: string): (index: number) => Promise<Unit | null> {
+  let after: string | null = null;
+  let isLast = false;
+  let page = new Map<number, Unit>();
+  let last = -1;
   return async (index) => {
-    const start = index - (index % pageSize);
-    if (start !== from) {
-      const { entries } = await store.runs.results(runId, { after: start - 1, limit: pageSize });
-      page = new Map(entries.map((entry) => [entry.result.index, entry]));
-      from = start;
+    while (index > last && !isLast) {
+      const { entries, next } = await store.runs.units(runId, { page: { after, limit: pageSize } });
+      page = new Map(entries.map((unit) => [unit.index, unit]));
+      last = entries.at(-1)?.index ?? Number.POSITIVE_INFINITY;
+      after = next;
+      isLast = next === null;
     }
     return page.get(index) ?? null;
   };

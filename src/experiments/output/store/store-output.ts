@@ -1,89 +1,85 @@
 import type { Clock } from "../../../base/clock.ts";
 import { RolloutError } from "../../../base/rollout-error.ts";
-import { startHeart } from "../../../store/heart.ts";
-import { ResultWriter, type UnitWrite } from "../../../store/result-writer.ts";
-import type { ResultWithScores, RunHold } from "../../../store/run-store.ts";
-import type { EvalOutcome } from "../../executor/executor.ts";
-import type { PlannedRun } from "../../run/example.ts";
+import type { Run, Unit } from "../../../store/run.ts";
+import type { RunLease } from "../../../store/run-store.ts";
+import { UnitWriter } from "../../../store/unit-writer.ts";
 import type { ExperimentSummary } from "../../run/experiment-tally.ts";
-import type { AnsweredRun, EarlierRun, ExperimentOutput } from "../experiment-output.ts";
-import { toEarlierRun } from "../experiment-shelf.ts";
-import { isWhole, summaryJson } from "../summary-json.ts";
-import { fromStored, toStoredResult, toStoredScore } from "./stored-run.ts";
+import { toUnit, type ExperimentNames } from "../../run/to-unit.ts";
+import type { AnsweredRun, EvaluatedRun, ExperimentOutput } from "../experiment-output.ts";
+import { fromUnit } from "./stored-example.ts";
 
 export interface StoreOutputOptions {
-  readonly hold: RunHold;
-  readonly location: string;
+  readonly lease: RunLease;
+  /** The run as it was before the lease was taken. */
+  readonly run: Run;
+  readonly names: ExperimentNames;
   readonly clock: Clock;
-  /** What an earlier session left at a place; null when nothing is to be taken up. */
-  readonly findKept: ((index: number) => Promise<ResultWithScores | null>) | null;
-  /** Leaves the summary as it is unless all came to its end. */
-  readonly keepsSummary: boolean;
+  /** Finds what an earlier session stored at an index. Null if nothing is resumed. */
+  readonly findUnit: ((index: number) => Promise<Unit | null>) | null;
+  /** Leaves the stored run as it is unless everything completes. */
+  readonly keepsRun: boolean;
 }
 
-/** An experiment that goes to a store; what comes together is committed together. */
+/** Stores an experiment in a store. Results that arrive together are committed together. */
 export class StoreOutput implements ExperimentOutput {
-  readonly location: string;
-  readonly findEarlier: ExperimentOutput["findEarlier"];
-  readonly #hold: RunHold;
-  readonly #writer: ResultWriter;
-  readonly #heart: { stop(): void };
-  readonly #version: number;
-  readonly #keepsSummary: boolean;
-  #isEnded = false;
+  readonly run: Run;
+  readonly findStored: ExperimentOutput["findStored"];
+  readonly #lease: RunLease;
+  readonly #writer: UnitWriter;
+  readonly #names: ExperimentNames;
+  readonly #keepsRun: boolean;
+  /** The run to store when the lease is released; null once that is done. */
+  #last: Run | null;
 
-  constructor({ hold, location, clock, findKept, keepsSummary }: StoreOutputOptions) {
-    this.location = location;
-    this.#hold = hold;
-    this.#keepsSummary = keepsSummary;
-    this.#version = hold.run.datasetVersion ?? 0;
-    this.#writer = new ResultWriter(hold, clock, Number.POSITIVE_INFINITY);
-    // Who lost the run is told by the next thing it writes.
-    this.#heart = startHeart(hold, clock, () => {});
-    this.findEarlier = findKept === null ? null : ({ index }) => this.#takeUp(index, findKept);
+  constructor({ lease, run, names, clock, findUnit, keepsRun }: StoreOutputOptions) {
+    this.run = run;
+    this.#lease = lease;
+    this.#keepsRun = keepsRun;
+    this.#names = names;
+    this.#last = withoutOwner(run);
+    this.#writer = new UnitWriter(lease, clock, Number.POSITIVE_INFINITY);
+    this.findStored =
+      findUnit &&
+      (async ({ index }) => {
+        const unit = await findUnit(index);
+        return unit && fromUnit(unit);
+      });
   }
 
-  saveRun(answered: AnsweredRun): Promise<void> {
-    return this.#write({ result: toStoredResult(answered, this.#version), scores: [] });
+  // A unit has its evaluations, so writing it replaces those of an earlier output.
+  saveTask(answered: AnsweredRun): Promise<void> {
+    return this.#write({ ...answered, evaluations: [] });
   }
 
-  saveEvaluation(run: PlannedRun, outcome: EvalOutcome): Promise<void> {
-    return this.#write({ result: null, scores: [toStoredScore(run, outcome)] });
+  saveEvaluation(evaluated: EvaluatedRun): Promise<void> {
+    return this.#write(evaluated);
   }
 
-  async end(summary: ExperimentSummary): Promise<void> {
-    if (this.#keepsSummary && summary.status !== "completed") return;
-    this.#isEnded = true;
-    await this.#hold.end({
-      status: summary.status === "completed" ? "completed" : "failed",
-      isFinished: isWhole(summary),
-      succeeded: summary.succeeded,
-      failed: summary.failed,
-      error: summary.error,
-      summary: summaryJson(summary),
-    });
+  // A process that lost its lease learns so from its next write.
+  async update(run: Run): Promise<void> {
+    if (!this.#keepsRun) this.#last = withoutOwner(run);
+    await this.#lease.renew(this.#keepsRun ? undefined : run).catch(() => {});
+  }
+
+  async end(run: Run, summary: ExperimentSummary): Promise<void> {
+    if (this.#keepsRun && summary.status !== "completed") return;
+    this.#last = run;
+    await this.#lease.end(run);
+    this.#last = null;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#heart.stop();
     this.#writer[Symbol.dispose]();
-    if (this.#isEnded) return;
-    // It stands where it stood, and whoever comes next need not wait for us.
-    const { isFinished, succeeded, failed, error, summary } = this.#hold.run;
-    const status = isFinished ? "completed" : "failed";
-    await this.#hold.end({ status, isFinished, succeeded, failed, error, summary }).catch(() => {});
+    // The next process need not wait for this one. A store that failed at the end may work again.
+    if (this.#last !== null) await this.#lease.end(this.#last).catch(() => {});
   }
 
-  async #takeUp(index: number, find: NonNullable<StoreOutputOptions["findKept"]>): Promise<EarlierRun | null> {
-    const kept = await find(index);
-    const earlier = kept === null ? null : toEarlierRun(fromStored(kept));
-    // What was said of an output that is made again is gone with it.
-    if (kept !== null && earlier === null) await this.#hold.forget([index]);
-    return earlier;
+  async #write(evaluated: EvaluatedRun): Promise<void> {
+    const problem = await this.#writer.add(toUnit(evaluated, this.#names));
+    if (problem !== null) throw new RolloutError("io_failed", `a result could not be stored: ${problem}`);
   }
+}
 
-  async #write(unit: UnitWrite): Promise<void> {
-    const failure = await this.#writer.add(unit);
-    if (failure !== null) throw new RolloutError("io_failed", `a result could not be kept: ${failure}`);
-  }
+function withoutOwner(run: Run): Run {
+  return { ...run, status: run.status === "running" ? "interrupted" : run.status, owner: null };
 }
