@@ -3,6 +3,7 @@ import type { Unit, UnitRow } from "../run.ts";
 import type { UnitOrder, UnitQuery } from "../run-source.ts";
 import type { Page } from "../store.ts";
 import { matchesUnit } from "../unit-filter.ts";
+import { toUnit, type UnitTexts } from "../unit-row.ts";
 import { checkRun } from "./run-rows.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 
@@ -28,9 +29,16 @@ interface PositionRow {
   readonly content?: string;
 }
 
-interface ContentRow {
-  readonly idx: number;
-  readonly content: string;
+/** A unit in its two JSON columns. */
+export interface StoredUnit {
+  readonly row: string;
+  readonly body: string;
+}
+
+export const unitColumns = '"row", body';
+
+export function decodeUnit({ row, body }: StoredUnit): Unit {
+  return toUnit(JSON.parse(row) as UnitRow, JSON.parse(body) as UnitTexts);
 }
 
 /** Reads a page of units. `row`: without their texts, and without reading bodies. */
@@ -49,7 +57,9 @@ export async function readUnitPage<Column extends "row" | "body">(
     column,
     entries.map(({ index }) => index),
   );
-  return { entries: contents.map((content) => JSON.parse(content)), next };
+  const decode = (stored: StoredUnit): Unit | UnitRow =>
+    column === "row" ? (JSON.parse(stored.row) as UnitRow) : decodeUnit(stored);
+  return { entries: contents.map(decode) as (Column extends "row" ? UnitRow : Unit)[], next };
 }
 
 // In parts by index, whatever the order is: sorting all units of a large run in one query would block this thread.
@@ -77,24 +87,24 @@ async function findPage(
   }
 }
 
-/** Returns one column of some units, in the given order. Units that were removed meanwhile are left out. */
+/** Returns some units, in the given order. `row`: without reading bodies. Units that were removed meanwhile are left out. */
 async function readContents(
   database: SqlDatabase,
   runId: string,
   column: "row" | "body",
   indexes: readonly number[],
-): Promise<readonly string[]> {
-  const contents = new Map<number, string>();
+): Promise<readonly StoredUnit[]> {
+  const contents = new Map<number, StoredUnit>();
   const step = column === "row" ? rowsPerQuery : bodiesPerQuery;
   for (let from = 0; from < indexes.length; from += step) {
     const rows = await database.read((session) =>
-      session.rows<ContentRow>(
-        `SELECT idx, "${column}" AS content FROM rollout_units
+      session.rows<StoredUnit & { idx: number }>(
+        `SELECT idx, ${column === "row" ? '"row"' : unitColumns} FROM rollout_units
           WHERE run_id = ? AND idx IN (${database.dialect.integers})`,
         [runId, JSON.stringify(indexes.slice(from, from + step))],
       ),
     );
-    for (const { idx, content } of rows) contents.set(idx, content);
+    for (const row of rows) contents.set(row.idx, row);
   }
   return indexes.flatMap((index) => contents.get(index) ?? []);
 }

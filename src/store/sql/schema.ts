@@ -46,7 +46,6 @@ export function createTables({ serial, name }: SqlDialect): readonly string[] {
       score DOUBLE PRECISION, started_at BIGINT NOT NULL, duration_sec DOUBLE PRECISION NOT NULL,
       spend_usd DOUBLE PRECISION, failure_type TEXT, seq BIGINT NOT NULL, "row" TEXT NOT NULL, body TEXT NOT NULL,
       PRIMARY KEY (run_id, idx))`,
-    "CREATE INDEX rollout_units_by_key ON rollout_units (run_id, key)",
     "CREATE INDEX rollout_units_by_seq ON rollout_units (run_id, seq)",
   ];
 }

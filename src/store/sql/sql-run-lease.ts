@@ -3,7 +3,7 @@ import { lostLeaseError } from "../lease.ts";
 import { mainScoreOf } from "../page-rows.ts";
 import type { Run, Unit } from "../run.ts";
 import type { RunLease } from "../run-store.ts";
-import { toUnitRow } from "../unit-row.ts";
+import { toUnitRow, toUnitTexts } from "../unit-row.ts";
 import { runValueColumns, valuesOf } from "./run-rows.ts";
 import type { Insert, SqlDatabase, SqlSession, SqlValue } from "./sql-database.ts";
 
@@ -118,7 +118,7 @@ export class SqlRunLease implements RunLease {
       finiteOrNull(unit.spendUsd),
       unit.failure?.type ?? null,
       JSON.stringify(row),
-      JSON.stringify(unit),
+      JSON.stringify(toUnitTexts(unit)),
     ];
   }
 }

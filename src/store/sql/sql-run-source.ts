@@ -5,7 +5,7 @@ import type { Unit } from "../run.ts";
 import type { RunSource } from "../run-source.ts";
 import { artifactsOf, cutValues, valueContent } from "../unit-values.ts";
 import { listRuns } from "./list-runs.ts";
-import { readUnitPage } from "./read-unit-page.ts";
+import { decodeUnit, readUnitPage, unitColumns, type StoredUnit } from "./read-unit-page.ts";
 import { checkRun, readLastSeq, readRunRow, runColumns, toRun, type RunRow } from "./run-rows.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 
@@ -17,9 +17,10 @@ export function openSqlRunSource(database: SqlDatabase, host: Host, clock: Clock
   const readUnit = (runId: string, key: string): Promise<Unit | null> =>
     database.read(async (session) => {
       await checkRun(session, runId);
-      const sql = "SELECT body FROM rollout_units WHERE run_id = ? AND key = ? ORDER BY seq DESC LIMIT 1";
-      const [row] = await session.rows<{ body: string }>(sql, [runId, key]);
-      return row ? (JSON.parse(row.body) as Unit) : null;
+      // Without an index of keys: it would make every insert dearer than this scan is.
+      const sql = `SELECT ${unitColumns} FROM rollout_units WHERE run_id = ? AND key = ? ORDER BY seq DESC LIMIT 1`;
+      const [row] = await session.rows<StoredUnit>(sql, [runId, key]);
+      return row ? decodeUnit(row) : null;
     });
   return {
     list: (filter, page) => listRuns(database, host, filter, page),
@@ -58,13 +59,13 @@ export function openSqlRunSource(database: SqlDatabase, host: Host, clock: Clock
 function readChanges(database: SqlDatabase, host: Host, runId: string, afterSeq: number): Promise<RunChanges> {
   return database.read(async (session) => {
     const row = await readRunRow(session, database.dialect, runId);
-    const rows = await session.rows<{ seq: number; body: string }>(
-      "SELECT seq, body FROM rollout_units WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+    const rows = await session.rows<StoredUnit & { seq: number }>(
+      `SELECT seq, ${unitColumns} FROM rollout_units WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
       [runId, afterSeq, maxChanges],
     );
     return {
       run: toRun(row, host),
-      units: rows.map(({ seq, body }) => ({ seq, unit: JSON.parse(body) as Unit })),
+      units: rows.map((row) => ({ seq: row.seq, unit: decodeUnit(row) })),
       hasMore: rows.length === maxChanges,
       lastSeq: await readLastSeq(session, row),
     };
