@@ -24,23 +24,52 @@ export class RunEvents {
   }
 
   /** Sends an event. The promise resolves once the listener has handled it and never rejects. */
-  async emit(event: RunEvent): Promise<void> {
-    if (this.#listener === null) return;
-    const call = this.#queue === null ? this.#call(event) : this.#queue.then(() => this.#call(event));
+  emit(event: RunEvent): Promise<void> {
+    if (this.#listener === null) return settled;
+    if (this.#queue !== null) return this.#wait(this.#queue.then(() => this.#call(event)));
+    // A listener that returns no promise costs none.
+    const returned = this.#invoke(event);
+    return isThenable(returned) ? this.#wait(this.#handle(event, returned)) : settled;
+  }
+
+  #wait(call: Promise<void>): Promise<void> {
     const queue = call.finally(() => {
       if (this.#queue === queue) this.#queue = null;
     });
     this.#queue = queue;
-    await queue;
+    return queue;
   }
 
   async #call(event: RunEvent): Promise<void> {
+    await this.#handle(event, this.#invoke(event));
+  }
+
+  async #handle(event: RunEvent, returned: unknown): Promise<void> {
     try {
-      await this.#listener?.(event);
+      await returned;
     } catch (thrown) {
-      if (this.#hasFailed) return;
-      this.#hasFailed = true;
-      this.#onError(`the event listener failed on ${event.type}: ${messageOf(thrown)}`);
+      this.#fail(event, thrown);
     }
   }
+
+  #invoke(event: RunEvent): unknown {
+    try {
+      return this.#listener?.(event);
+    } catch (thrown) {
+      this.#fail(event, thrown);
+      return undefined;
+    }
+  }
+
+  #fail(event: RunEvent, thrown: unknown): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#onError(`the event listener failed on ${event.type}: ${messageOf(thrown)}`);
+  }
+}
+
+const settled = Promise.resolve();
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
