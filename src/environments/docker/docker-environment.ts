@@ -36,6 +36,9 @@ import type { BorrowContainer, ImageTools } from "./tools/image-tools.ts";
 const hourMs = 3_600_000;
 const mostPauses = 20;
 const pauseAgainMs = 50;
+// The engine hears of an unpause twice, the second time from its runtime and late. If it has paused the container again by
+// then, it takes the container for a running one and can never unpause it.
+const minPauseGapMs = 300;
 
 export interface DockerEnvironmentOptions extends FileWays {
   readonly ground: DockerGround;
@@ -70,13 +73,14 @@ export class DockerEnvironment implements Environment {
   #endedMs: number | null = null;
   #removal: Promise<void> | null = null;
   #looking: Promise<unknown> | null = null;
+  #unpausedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: DockerEnvironmentOptions) {
     const { ground, id } = options;
     const { engine, clock } = ground;
     const isRunning = (): boolean => this.#state === "running" && !commands.isHalted;
     const pause = (signal: AbortSignal): Promise<void> => this.#pause(signal);
-    const unpause = (signal: AbortSignal): Promise<void> => this.#post("unpause", signal);
+    const unpause = (signal: AbortSignal): Promise<void> => this.#postUnpause(signal);
     const commands = new ContainerCommands(engine, id, clock, options.user);
     const stillness = new ContainerStillness({ isRunning, pause, unpause });
     this.id = id.slice(0, 12);
@@ -269,19 +273,27 @@ export class DockerEnvironment implements Environment {
   // Processes that start others without a rest may slip through the freezer; then it gives up and says so. Where a pause
   // has just ended, the engine may not have heard of it yet.
   async #pause(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.ground;
+    const gapMs = clock.monotonic() - this.#unpausedAt;
+    if (gapMs < minPauseGapMs) await clock.sleep(minPauseGapMs - gapMs, signal);
     for (let tries = 1; ; tries++) {
       try {
         return await this.#post("pause", signal);
       } catch (error) {
         if (tries === mostPauses || !/unable to freeze|already paused/.test(messageOf(error))) throw error;
-        await this.#options.ground.clock.sleep(pauseAgainMs, signal);
+        await clock.sleep(pauseAgainMs, signal);
       }
     }
   }
 
   async #unpause(signal: AbortSignal): Promise<void> {
-    await this.#post("unpause", signal);
+    await this.#postUnpause(signal);
     this.#state = "running";
+  }
+
+  async #postUnpause(signal: AbortSignal): Promise<void> {
+    await this.#post("unpause", signal);
+    this.#unpausedAt = this.#options.ground.clock.monotonic();
   }
 
   async #ask<T>(code: ErrorCode, what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
