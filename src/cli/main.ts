@@ -16,7 +16,7 @@ import { openTerminal } from "./terminal.ts";
 /** Runs the command line of a process and returns its exit code; never throws. */
 export async function main(process: NodeJS.Process, version: string, packageDir: string): Promise<number> {
   const terminal = openTerminal(process);
-  // Node would end at it, although whoever started us asked for the opposite.
+  // SIGHUP ends Node by default, but the caller asked for it to be ignored.
   if (ignoresHangup(process)) process.on("SIGHUP", () => {});
   try {
     const context: CliContext = { process, host: readHost(process), clock: systemClock, terminal, version, packageDir };
